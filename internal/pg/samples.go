@@ -1,0 +1,199 @@
+package pg
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bytehaul/pghaul/format"
+)
+
+// literal is a value to sample, and the first major (as server_version_num) that knows it.
+type literal struct {
+	text  string
+	since int
+}
+
+func lits(texts ...string) []literal {
+	list := make([]literal, len(texts))
+	for i, t := range texts {
+		list[i] = literal{text: t}
+	}
+	return list
+}
+
+// builtinLiterals are chosen to tell meanings apart: byte order, epoch, integer or float timestamps, locale, encoding, infinities.
+var builtinLiterals = map[format.Name][]literal{
+	"bool": lits("t", "f"), "int2": lits("258", "-32768"), "int4": lits("16909060", "-2147483648"), "int8": lits("72623859790382856", "-9223372036854775808"),
+	"float4": lits("1.5", "-0", "NaN", "Infinity"), "float8": lits("3.125", "-0", "NaN", "-Infinity"),
+	"numeric": append(lits("12345678901234567890.0123456789", "-0.00001", "0", "NaN"), literal{"Infinity", 140000}, literal{"-Infinity", 140000}),
+	"text":    lits("", "naïve 'quoted' \\ tab\t.", "plain"), "varchar": lits("", "naïve", "plain"), "bpchar": lits("naïve", "plain "), "name": lits("plain_name"), "char": lits("a", ""),
+	"bytea": lits(`\x00ff5c27`, `\x`), "date": lits("2009-08-10", "0044-03-15 BC", "infinity", "-infinity"),
+	"time": lits("23:59:59.999999", "24:00:00"), "timetz": lits("13:14:15.161718+05:30"),
+	"timestamp":   lits("2009-08-10 11:12:13.141516", "2000-01-01 00:00:00", "4713-01-01 00:00:00 BC", "infinity"),
+	"timestamptz": lits("2009-08-10 11:12:13.141516+00", "1901-12-13 20:45:52+00", "-infinity"),
+	"interval":    append(lits("1 year 2 mons 3 days 04:05:06.789", "-1 mons +2 days -00:00:00.000001"), literal{"infinity", 170000}, literal{"-infinity", 170000}),
+	"uuid":        lits("00112233-4455-6677-8899-aabbccddeeff"), "inet": lits("192.168.100.128/25", "2001:db8::1"), "cidr": lits("10.1.0.0/16", "2001:db8::/32"),
+	"macaddr": lits("08:00:2b:01:02:03"), "macaddr8": lits("08:00:2b:01:02:03:04:05"), "bit": lits("10110001"), "varbit": lits("101", ""),
+	"point": lits("(1.5,-2)"), "line": lits("{1,-1,0}"), "lseg": lits("[(0,0),(1,2)]"), "box": lits("(2,3),(0,1)"), "path": lits("((0,0),(1,1),(2,0))", "[(0,0),(1,1)]"),
+	"polygon": lits("((0,0),(1,1),(2,0))"), "circle": lits("<(1,2),3>"),
+	"json": lits(`{"a": [1, 2.50, "naïve", null]}`, "[]"), "jsonb": lits(`{"a": [1, 2.50, "naïve", null]}`, "[]"), "jsonpath": {{`$."a"[*]?(@ > 1)`, 120000}},
+	"xml": lits("<a>naïve</a>", "text only"), "tsvector": lits("'fat':2A 'rat':3,5"), "pg_lsn": lits("16/B374D848"), "oid": lits("4294967295"), "xid": lits("4294967295"),
+	"xid8": {{"18446744073709551615", 130000}}, "cid": lits("7"), "tid": lits("(4294967294,65535)"), "txid_snapshot": lits("10:20:10,14,15"), "pg_snapshot": {{"10:20:10,14,15", 130000}},
+	"refcursor": lits("cursor"), "int4range": lits("[1,10)", "empty", "(,5)"), "int8range": lits("[1,10)", "empty"), "numrange": lits("[1.5,2.5]", "empty"),
+	"tsrange": lits(`["2009-08-10 11:12:13","2009-08-11 00:00:00")`), "tstzrange": lits(`["2009-08-10 11:12:13+00",infinity)`), "daterange": lits("[2009-08-10,2009-08-12)"),
+	"int4multirange": {{"{[1,3),[5,7)}", 140000}}, "int8multirange": {{"{[1,3),[5,7)}", 140000}}, "nummultirange": {{"{[1.5,2.5]}", 140000}},
+	"datemultirange": {{"{[2009-08-10,2009-08-12)}", 140000}}, "tsmultirange": {{`{["2009-08-10 11:12:13","2009-08-11 00:00:00")}`, 140000}}, "tstzmultirange": {{`{["2009-08-10 11:12:13+00",)}`, 140000}},
+}
+
+// Samples takes the samples of the builtin types among the given ones: each literal is read by the source server and given back as
+// bytes and as text. Types without literals of ours are named with a note. The session must be one for data.
+func (c *Conn) Samples(ctx context.Context, types []format.Type) ([]format.Samples, error) {
+	all := make([]format.Samples, 0, len(types))
+	for _, t := range types {
+		s := format.Samples{OID: t.OID, Schema: t.Schema, Name: t.Name, Values: []format.Sample{}}
+		literals := literalsOf(t, types)
+		if literals == nil {
+			s.Note = "no sample is taken of types of this kind"
+		}
+		for _, l := range literals {
+			if l.since > c.Version {
+				continue
+			}
+			v, err := c.sample(ctx, t, l.text)
+			if err != nil {
+				s.Note = fmt.Sprintf("the source server refused %q: SQLSTATE %s", l.text, State(err))
+				if State(err) == "" {
+					return nil, Wrap(err, "sample of type %s.%s", t.Schema, t.Name)
+				}
+				continue
+			}
+			s.Values = append(s.Values, v)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func literalsOf(t format.Type, types []format.Type) []literal {
+	if t.Kind == format.KindEnum {
+		list := make([]literal, len(t.Labels))
+		for i, l := range t.Labels {
+			list[i].text = string(l)
+		}
+		return list
+	}
+	if t.Schema != "pg_catalog" {
+		return nil
+	}
+	if t.Kind == format.KindArray {
+		for _, e := range types {
+			if e.OID == t.Element && e.Schema == "pg_catalog" && builtinLiterals[e.Name] != nil {
+				return lits("{}", "{NULL}")
+			}
+		}
+	}
+	return builtinLiterals[t.Name]
+}
+
+// sample reads one literal. It goes in as UTF-8 bytes and is converted by the server, so that the statement stays ASCII on a session of any encoding.
+func (c *Conn) sample(ctx context.Context, t format.Type, text string) (format.Sample, error) {
+	s := format.Sample{Literal: text}
+	name, err := c.typeSQL(ctx, t)
+	if err != nil {
+		return s, err
+	}
+	in := "pg_catalog.convert_from($1::bytea, 'UTF8')"
+	if c.Encoding == "SQL_ASCII" {
+		in = "pg_catalog.convert_from($1::bytea, 'SQL_ASCII')"
+	}
+	rows, err := c.Query(ctx, `SELECT v.x, pg_catalog.convert_to(v.x::text, 'UTF8') FROM (SELECT `+in+`::text::`+name+` AS x) v`,
+		pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode}, []byte(text))
+	if err != nil {
+		return s, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		raw := rows.RawValues()
+		s.Bytes, s.Text = bytes.Clone(raw[0]), string(raw[1])
+	}
+	return s, rows.Err()
+}
+
+// typeSQL gives a type's quoted name for the session: by OID where the session's encoding is none that a Go string holds.
+func (c *Conn) typeSQL(ctx context.Context, t format.Type) (string, error) {
+	switch c.PgConn().ParameterStatus("client_encoding") {
+	case "UTF8", "SQL_ASCII":
+		return QuoteName(t.Schema, t.Name), nil
+	}
+	if t.OID < firstUserOID {
+		return QuoteName(t.Schema, t.Name), nil
+	}
+	var name string
+	err := c.QueryRow(ctx, `SELECT pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(t.typname)
+ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = $1`, t.OID).Scan(&name)
+	return name, err
+}
+
+// SampleMismatch is a sample that the session's server reads as something else, or not at all.
+type SampleMismatch struct {
+	Sample format.Sample
+	Text   string // what the server makes of the bytes
+	Bytes  []byte
+	Err    error // the server's refusal
+}
+
+// CheckSamples sends the bytes of samples through the receive function of the type of the same name and compares what comes back, as text
+// and as bytes. It works in a transaction of its own, which it rolls back. The session must be one for data in the samples' encoding.
+func (c *Conn) CheckSamples(ctx context.Context, t format.Type, samples []format.Sample) (bad []SampleMismatch, err error) {
+	for _, s := range samples {
+		got, err := c.receive(ctx, t, s.Bytes)
+		switch {
+		case err != nil && State(err) == "":
+			return nil, Wrap(err, "sample of type %s.%s", t.Schema, t.Name)
+		case err != nil:
+			bad = append(bad, SampleMismatch{Sample: s, Err: err})
+		case got.Text != s.Text || !bytes.Equal(got.Bytes, s.Bytes):
+			bad = append(bad, SampleMismatch{Sample: s, Text: got.Text, Bytes: got.Bytes})
+		}
+	}
+	return bad, nil
+}
+
+// receive lets the server read bytes as COPY does: by the type's receive function, into a temporary table.
+func (c *Conn) receive(ctx context.Context, t format.Type, value []byte) (got format.Sample, err error) {
+	name := QuoteName(t.Schema, t.Name)
+	if err := c.Exec(ctx, "BEGIN; CREATE TEMP TABLE pghaul_sample (v "+name+") ON COMMIT DROP"); err != nil {
+		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
+		return got, err
+	}
+	defer func() {
+		if e := c.Exec(ctx, "ROLLBACK"); err == nil {
+			err = e
+		}
+	}()
+	if _, err := c.PgConn().CopyFrom(ctx, bytes.NewReader(copyOfOneValue(value)), "COPY pg_temp.pghaul_sample FROM STDIN (FORMAT binary)"); err != nil {
+		return got, err
+	}
+	rows, err := c.Query(ctx, `SELECT v, pg_catalog.convert_to(v::text, 'UTF8') FROM pg_temp.pghaul_sample`,
+		pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode})
+	if err != nil {
+		return got, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		raw := rows.RawValues()
+		got.Bytes, got.Text = bytes.Clone(raw[0]), string(raw[1])
+	}
+	return got, rows.Err()
+}
+
+// copyOfOneValue is a whole COPY stream of one row with one field.
+func copyOfOneValue(value []byte) []byte {
+	b := append([]byte(format.Signature), 0, 0, 0, 0, 0, 0, 0, 0)
+	b = append(b, 0, 1, byte(len(value)>>24), byte(len(value)>>16), byte(len(value)>>8), byte(len(value)))
+	b = append(b, value...)
+	return append(b, 0xff, 0xff)
+}

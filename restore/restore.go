@@ -1,0 +1,89 @@
+// Package restore checks dumps, and loads them into a server with proof that every row arrived.
+package restore
+
+import (
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/progress"
+)
+
+// OnExisting says what to do with rows that a target table holds already.
+type OnExisting string
+
+// Ways to treat existing rows.
+const (
+	Fail     OnExisting = "fail"
+	Truncate OnExisting = "truncate"
+	Append   OnExisting = "append"
+)
+
+// Options of a restore.
+type Options struct {
+	Dir string
+	DSN *pg.DSN
+
+	Jobs                                                                              int  // data connections; 0: number of CPUs, at most 8
+	Create                                                                            bool // make the database that DSN names
+	DataOnly                                                                          bool
+	SchemaOnly                                                                        bool
+	OnExisting                                                                        OnExisting // "": Fail
+	NoProve                                                                           bool
+	NoAnalyze                                                                         bool
+	NoOwner, NoPrivileges, NoComments, NoPublications, NoSubscriptions, NoTablespaces bool
+
+	Schemas, ExcludeSchemas, Tables, ExcludeTables []string // psql patterns over the dump's tables
+
+	Resume        bool
+	JournalSchema string // "": pghaul_journal
+	NoJournal     bool
+	StopAfter     string // phase name; "": none
+
+	Confirm  func(question, word string) (bool, error) // asks before rows are destroyed: the operator types word; nil: no questions (--yes)
+	PgBinDir string
+	Tool     string
+	Tracker  *progress.Tracker
+	Logf     func(format string, args ...any) // details for -v; nil: none
+}
+
+// Summary says what a restore did. A non-empty Gaps means incomplete: exit code 4.
+type Summary struct {
+	Manifest *format.Manifest
+	Rows     int64
+	Bytes    int64
+	Proven   int // tables whose rows were read back and found equal
+	Unproven []string
+	Gaps     []Gap
+	Warnings []string
+}
+
+// Gap is something that could not be made on the target; the rest is there.
+type Gap struct {
+	Kind     string `json:"kind"` // INDEX, CONSTRAINT, FK CONSTRAINT, VIEW …, as pg_restore's list names it
+	Name     string `json:"name"`
+	SQLState string `json:"sqlstate"`
+	Message  string `json:"message"`
+}
+
+// Severity of a finding.
+type Severity string
+
+// Severities: an error refuses the restore, a warning does not.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Finding is one result of the preflight that an operator must know.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Object   string   `json:"object"` // schema.table.column, a role, an extension, a file …
+	Dump     string   `json:"dump"`   // what the dump says
+	Target   string   `json:"target"` // what the target says
+	Hint     string   `json:"hint"`   // what to do
+}
+
+// Refused is the error of a restore whose preflight found problems; no row was written. Exit code 3.
+type Refused struct {
+	Phase    string // preflight A, preflight B
+	Findings []Finding
+}
