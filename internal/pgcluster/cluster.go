@@ -104,9 +104,14 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 }
 
 // DSN returns the connection URI of a database of the cluster.
-func (c *Cluster) DSN(db string) string {
+func (c *Cluster) DSN(db string) string { return c.dsn(c.Host(), db) }
+
+// SocketDSN is DSN through the unix socket, with Options.TCP too.
+func (c *Cluster) SocketDSN(db string) string { return c.dsn(c.sockDir, db) }
+
+func (c *Cluster) dsn(host, db string) string {
 	q := url.Values{}
-	q.Set("host", c.Host())
+	q.Set("host", host)
 	q.Set("port", strconv.Itoa(c.Port()))
 	q.Set("user", Superuser)
 	// libpq decodes %XX but not "+", so a space must be %20.
