@@ -28,18 +28,21 @@ type Block struct {
 }
 
 // Prepend puts a copy of p before Data: into the headroom when it fits there,
-// else Data moves to a larger buffer. Raw and Rows are left alone.
+// else Data moves up, or to a larger buffer. Raw and Rows are left alone.
 func (b *Block) Prepend(p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	if backing, off := b.backing(); off >= len(p) {
-		start, end := off-len(p), off+len(b.Data)
+	need := len(p) + len(b.Data)
+	if backing, off := b.backing(); off >= 0 && off+b.Room() >= len(p) {
+		start := max(off-len(p), 0)
+		if off < len(p) {
+			copy(backing[len(p):cap(backing)], b.Data)
+		}
 		copy(backing[start:], p)
-		b.Data = backing[start:end]
+		b.Data = backing[start : start+need]
 		return
 	}
-	need := len(p) + len(b.Data)
 	grown := make([]byte, Headroom+need+need/4)
 	copy(grown[Headroom:], p)
 	copy(grown[Headroom+len(p):], b.Data)

@@ -19,6 +19,24 @@ var (
 	errAfterEnd = errors.New("lane has ended")
 )
 
+// upstreamError is a failure that has io.EOF in its chain (a server that went
+// away, say). A sink that looks for the clean end with errors.Is must not find
+// it here; everything else of the chain is found as usual.
+type upstreamError struct{ err error }
+
+func (e *upstreamError) Error() string        { return e.err.Error() }
+func (e *upstreamError) As(target any) bool   { return errors.As(e.err, target) }
+func (e *upstreamError) Is(target error) bool { return target != io.EOF && errors.Is(e.err, target) }
+
+// cause is why the lane was cancelled, as a reader of the lane may see it.
+func cause(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, io.EOF) {
+		return &upstreamError{err}
+	}
+	return err
+}
+
 // link is the queue between two neighbours. Its sender sets err and then closes
 // ch; the receiver reads err only after it saw the close.
 type link struct {
@@ -158,7 +176,7 @@ func (i *In) ServerEnd() { i.clock.enter(busy) }
 
 func (i *In) receive() (*Block, error) {
 	if i.ctx.Err() != nil {
-		return nil, context.Cause(i.ctx)
+		return nil, cause(i.ctx)
 	}
 	select {
 	case b, ok := <-i.from.ch:
@@ -171,7 +189,7 @@ func (i *In) receive() (*Block, error) {
 	case b, ok := <-i.from.ch:
 		return i.got(b, ok)
 	case <-i.ctx.Done():
-		return nil, context.Cause(i.ctx)
+		return nil, cause(i.ctx)
 	}
 }
 
@@ -184,7 +202,7 @@ func (i *In) got(b *Block, ok bool) (*Block, error) {
 	case i.from.err != nil:
 		return nil, i.from.err
 	case i.ctx.Err() != nil:
-		return nil, context.Cause(i.ctx)
+		return nil, cause(i.ctx)
 	}
 	return nil, io.EOF
 }

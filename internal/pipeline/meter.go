@@ -34,6 +34,7 @@ type Meter struct {
 	mu    sync.Mutex
 	lanes [states]int64
 	spent [states]time.Duration
+	peak  int
 }
 
 // MeterSnapshot is a meter's value at one moment. Times add up over lanes: two
@@ -49,6 +50,7 @@ type MeterSnapshot struct {
 	Blocked  time.Duration // waiting for the next stage or a free block
 	Server   time.Duration // waiting for a server
 	Lanes    int           // lanes running at this moment
+	Peak     int           // most lanes that ran at once
 }
 
 // Running is the time that lanes have run in all, in whatever state.
@@ -56,25 +58,25 @@ func (s MeterSnapshot) Running() time.Duration { return s.Busy + s.Starved + s.B
 
 // Sub gives what happened between t and the later s. Times never come out
 // negative, although AddServer moves time from busy to server after the fact.
-// Lanes is that of s.
+// Lanes and Peak are those of s.
 func (s MeterSnapshot) Sub(t MeterSnapshot) MeterSnapshot {
 	return MeterSnapshot{
 		BytesIn: s.BytesIn - t.BytesIn, BytesOut: s.BytesOut - t.BytesOut, Raw: s.Raw - t.Raw,
 		Rows: s.Rows - t.Rows, Blocks: s.Blocks - t.Blocks,
 		Busy: max(s.Busy-t.Busy, 0), Starved: max(s.Starved-t.Starved, 0),
 		Blocked: max(s.Blocked-t.Blocked, 0), Server: max(s.Server-t.Server, 0),
-		Lanes: s.Lanes,
+		Lanes: s.Lanes, Peak: s.Peak,
 	}
 }
 
-// Add sums two meters, Lanes included.
+// Add sums two meters, Lanes and Peak included.
 func (s MeterSnapshot) Add(t MeterSnapshot) MeterSnapshot {
 	return MeterSnapshot{
 		BytesIn: s.BytesIn + t.BytesIn, BytesOut: s.BytesOut + t.BytesOut, Raw: s.Raw + t.Raw,
 		Rows: s.Rows + t.Rows, Blocks: s.Blocks + t.Blocks,
 		Busy: s.Busy + t.Busy, Starved: s.Starved + t.Starved,
 		Blocked: s.Blocked + t.Blocked, Server: s.Server + t.Server,
-		Lanes: s.Lanes + t.Lanes,
+		Lanes: s.Lanes + t.Lanes, Peak: s.Peak + t.Peak,
 	}
 }
 
@@ -122,13 +124,13 @@ func (m *Meter) Snapshot() MeterSnapshot {
 	for s := range t {
 		t[s] = m.spent[s] + time.Duration(m.lanes[s])*now
 	}
-	lanes := m.running()
+	lanes, peak := m.running(), m.peak
 	m.mu.Unlock()
 	return MeterSnapshot{
 		BytesIn: m.bytesIn.Load(), BytesOut: m.bytesOut.Load(), Raw: m.raw.Load(),
 		Rows: m.rows.Load(), Blocks: m.blocks.Load(),
 		Busy: max(t[busy], 0), Starved: t[starved], Blocked: t[blocked], Server: t[server],
-		Lanes: lanes,
+		Lanes: lanes, Peak: peak,
 	}
 }
 
@@ -167,6 +169,7 @@ func (c *clock) start() {
 	c.started, c.now = true, busy
 	c.m.lanes[busy]++
 	c.m.spent[busy] -= time.Since(epoch)
+	c.m.peak = max(c.m.peak, c.m.running())
 }
 
 // enter changes the state and returns the one before.

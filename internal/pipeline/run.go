@@ -201,7 +201,7 @@ func (r *run) start(c *clock, to *link, f func() error) {
 			}
 			if to != nil {
 				if r.ctx.Err() != nil {
-					to.err = context.Cause(r.ctx)
+					to.err = cause(r.ctx)
 				}
 				close(to.ch)
 			}
