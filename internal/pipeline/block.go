@@ -90,10 +90,14 @@ func (b *Block) reset() {
 
 // backing gives the buffer that Data lies in and the offset of Data in it, or
 // an offset of -1 when the owner has replaced Data by bytes from elsewhere.
+// Empty Data counts as lying behind the headroom.
 func (b *Block) backing() (buf []byte, off int) {
 	buf = b.grown
 	if buf == nil {
 		buf = b.buf
+	}
+	if len(b.Data) == 0 && buf != nil {
+		b.Data = buf[Headroom:Headroom]
 	}
 	off = cap(buf) - cap(b.Data)
 	if cap(b.Data) == 0 || off < 0 || off >= len(buf) || &buf[off] != &b.Data[:1][0] {
