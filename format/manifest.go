@@ -1,10 +1,5 @@
 package format
 
-import (
-	"errors"
-	"os"
-)
-
 // ManifestName is the file that makes a folder a dump: it is written last.
 const ManifestName = "manifest.json"
 
@@ -118,19 +113,3 @@ type LeftOut struct {
 	Name   Name   `json:"name"`
 	Why    string `json:"why"`
 }
-
-// ErrUnfinished says that a folder is not a finished dump.
-var ErrUnfinished = errors.New("not a finished dump: no " + ManifestName)
-
-// ReadManifest reads and validates the manifest of the dump below root. Without one the error is [ErrUnfinished].
-func ReadManifest(root *os.Root) (*Manifest, error) { return nil, errors.New("not written yet") }
-
-// Validate reports the first thing in the manifest that can't be: versions, paths, sums, digests.
-func (m *Manifest) Validate() error { return errors.New("not written yet") }
-
-// WriteManifest writes [ChecksumName] and then, last of all, the manifest: after it returns nil the dump is finished and on disk.
-func WriteManifest(root *os.Root, m *Manifest) error { return errors.New("not written yet") }
-
-// SegmentPath returns the path of a data file below the dump, with slashes: data/0001.public.orders/0001.pgcopy.zst. Tables and segments count from 1.
-// The table's number alone makes it unique; odd bytes of the names are replaced.
-func SegmentPath(tableNo int, schema, name Name, segNo int, c Compression) string { return "" }

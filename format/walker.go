@@ -1,24 +1,120 @@
 package format
 
-import "errors"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+)
+
+// trailerLen is the length in bytes of the field count -1 that ends a stream.
+const trailerLen = 2
 
 // Walker cuts a stream of COPY rows: it finds where rows end, counts and digests them. Its methods allocate nothing.
+// It never needs more of a row than is there to say what is wrong with it. It is not safe for concurrent use.
 type Walker struct {
 	columns int
+	base    int64 // offset of the first row in the file
+	decoded bool
 	totals  Totals
 	need    int
 	ended   bool
 	err     error
 }
 
-// NewWalker returns a walker over rows of so many fields.
+// NewWalker returns a walker over rows of so many fields. Offsets in its errors count from the first row; see [Reader.Walker].
 func NewWalker(columns int) *Walker { return &Walker{columns: columns} }
 
-// Walk consumes as many whole rows, and the trailer, as p holds, and returns how many bytes that were. Pass p[n:] again with more bytes behind it.
-// Errors are [*Error] and stick; rows before the damage have been counted.
-func (w *Walker) Walk(p []byte) (n int, err error) { return 0, errors.New("not written yet") }
+// Walk consumes as many whole rows, and the trailer, as p holds, and returns how many bytes that were. Pass p[n:] again with more bytes behind it;
+// [Walker.Need] says how many. Errors are [*Error] and stick; rows before the damage have been counted and n is where it starts.
+func (w *Walker) Walk(p []byte) (n int, err error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.ended {
+		return 0, w.trailing(p)
+	}
+	w.need = 0
+	rows, digest := w.totals.Rows, w.totals.Digest
+	at := 0
+	for at+2 <= len(p) {
+		if count := int(int16(binary.BigEndian.Uint16(p[at:]))); count != w.columns {
+			w.countMismatch(p[at:], at, rows, count)
+			break
+		}
+		q := at + 2
+		left := w.columns
+		for left > 0 && q+4 <= len(p) {
+			size := int32(binary.BigEndian.Uint32(p[q:]))
+			if uint32(size)+1 > MaxField+1 { // -1 becomes 0, all other negative ones become large
+				break
+			}
+			q += 4 + int(size&^(size>>31)) // NULL has no bytes; without a branch, for NULLs are hard to predict
+			left--
+		}
+		if left > 0 || q > len(p) || q-at > MaxRow {
+			w.unfinished(p, at, q, left, rows)
+			break
+		}
+		h := xxh3.Hash128(p[at:q])
+		digest.Lo += h.Lo
+		digest.Hi += h.Hi
+		rows++
+		at = q
+	}
+	if w.ended {
+		at += trailerLen
+	} else if w.need == 0 && w.err == nil && at < len(p) {
+		w.need = 2 // one byte of a field count
+	}
+	w.totals.Rows, w.totals.Digest = rows, digest
+	w.totals.Length += int64(at)
+	if w.ended && at < len(p) {
+		return at, w.trailing(p[at:])
+	}
+	return at, w.err
+}
 
-// Need returns how many bytes the unfinished row at p[n:] of the last Walk has in all, as far as is known by now; 0 at a boundary.
+// countMismatch looks at a field count that is not the number of columns: the trailer, or damage.
+func (w *Walker) countMismatch(p []byte, at int, rows int64, count int) {
+	if count == -1 {
+		w.ended = true
+		return
+	}
+	w.err = &Error{
+		Offset: w.offset(at), Decoded: w.decoded, Row: rows + 1, Kind: ErrFieldCount,
+		Err: fmt.Errorf("row has %d fields, the file has %d columns", count, w.columns),
+	}
+}
+
+// unfinished looks at a row from at whose fields could be followed to q, with so many left: it is cut off by the end of p, too long, or damaged.
+func (w *Walker) unfinished(p []byte, at, q, left int, rows int64) {
+	damage := func(kind Kind, column int, form string, args ...any) {
+		w.err = &Error{Offset: w.offset(q), Decoded: w.decoded, Row: rows + 1, Column: column, Kind: kind, Err: fmt.Errorf(form, args...)}
+	}
+	need := q - at + 4*left
+	switch {
+	case left > 0 && q+4 <= len(p):
+		damage(ErrFieldLength, w.columns-left+1, "field of %d bytes", int32(binary.BigEndian.Uint32(p[q:])))
+	case need > MaxRow:
+		damage(ErrLimit, w.columns-left, "a row of at least %d bytes, more than %d", need, MaxRow)
+	default:
+		w.need = need
+	}
+}
+
+func (w *Walker) offset(at int) int64 { return w.base + w.totals.Length + int64(at) }
+
+// trailing refuses bytes after the trailer.
+func (w *Walker) trailing(p []byte) error {
+	if len(p) > 0 {
+		w.err = &Error{Offset: w.offset(0), Decoded: w.decoded, Kind: ErrTrailing, Err: fmt.Errorf("at least %d bytes after the trailer", len(p))}
+	}
+	return w.err
+}
+
+// Need returns how many bytes the unfinished row at p[n:] of the last Walk has in all, as far as is known by now (at most [MaxRow]); 0 at a boundary.
+// It comes from the input: let a buffer grow with what really arrives.
 func (w *Walker) Need() int { return w.need }
 
 // Ended says whether the trailer was seen.
@@ -27,5 +123,10 @@ func (w *Walker) Ended() bool { return w.ended }
 // Totals returns the totals of what was consumed.
 func (w *Walker) Totals() Totals { return w.totals }
 
-// Close returns an error of kind ErrTruncated when there was no trailer, or the error that stuck.
-func (w *Walker) Close() error { return w.err }
+// Close returns an error of kind [ErrTruncated] when there was no trailer, or the error that stuck.
+func (w *Walker) Close() error {
+	if w.err == nil && !w.ended {
+		w.err = &Error{Offset: w.offset(0), Decoded: w.decoded, Row: w.totals.Rows + 1, Kind: ErrTruncated, Err: fmt.Errorf("the rows end without a trailer, after row %d", w.totals.Rows)}
+	}
+	return w.err
+}

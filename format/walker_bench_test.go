@@ -1,0 +1,59 @@
+package format
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// benchBlock returns about 1 MiB of rows with fields of the given sizes.
+func benchBlock(sizes ...int) (p []byte, rows int) {
+	for len(p) < 1<<20 {
+		p = binary.BigEndian.AppendUint16(p, uint16(len(sizes)))
+		for i, n := range sizes {
+			if n < 0 || i%7 == 6 && (rows+i)%3 == 0 {
+				p = binary.BigEndian.AppendUint32(p, 1<<32-1)
+				continue
+			}
+			p = binary.BigEndian.AppendUint32(p, uint32(n))
+			for j := range n {
+				p = append(p, byte(rows>>3+i+j))
+			}
+		}
+		rows++
+	}
+	return p, rows
+}
+
+func repeatSize(n, size int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = size
+	}
+	return s
+}
+
+func BenchmarkWalk(b *testing.B) {
+	shapes := []struct {
+		name  string
+		sizes []int
+	}{
+		{"1int", []int{4}},
+		{"26ints", repeatSize(26, 4)},
+		{"text200", []int{8, 8, 160}},
+		{"wide2000", []int{8, 1000, 900}},
+	}
+	for _, s := range shapes {
+		p, rows := benchBlock(s.sizes...)
+		b.Run(s.name, func(b *testing.B) {
+			b.SetBytes(int64(len(p)))
+			b.ReportAllocs()
+			w := NewWalker(len(s.sizes))
+			for b.Loop() {
+				if n, err := w.Walk(p); err != nil || n != len(p) {
+					b.Fatal(n, err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
+		})
+	}
+}
