@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/bytehaul/pghaul/dump"
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/restore"
+)
+
+// The exit codes; CLI documentation and every command's help name them.
+const (
+	exitDone       = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitFound      = 3
+	exitIncomplete = 4
+	exitCancelled  = 130
+	exitPipe       = 141 // as a shell reports a program that SIGPIPE has ended
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct {
+	text string
+	tip  string
+}
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) *usageError {
+	return &usageError{text: fmt.Sprintf(format, args...)}
+}
+
+func (e *usageError) hint(format string, args ...any) *usageError {
+	e.tip = fmt.Sprintf(format, args...)
+	return e
+}
+
+// hinted is an error with a word on what to do.
+type hinted struct {
+	err error
+	tip string
+}
+
+func (e *hinted) Error() string { return e.err.Error() }
+func (e *hinted) Unwrap() error { return e.err }
+
+// Findings of a check, and gaps of a restore, have been printed by the time these are returned.
+var (
+	errFound      = errors.New("the check found problems")
+	errIncomplete = errors.New("incomplete")
+)
+
+// exitCode is the one place that knows which error ends in which code.
+func (a *app) exitCode(ctx context.Context, err error) int {
+	var (
+		usage         *usageError
+		dumpRefused   *dump.Refused
+		targetRefused *restore.Refused
+		damage        *format.Error
+		stopped       errInterrupted
+	)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage), errors.Is(err, pg.ErrPasswordInDSN):
+		return exitUsage
+	case errors.As(context.Cause(ctx), &stopped) && errors.Is(err, context.Canceled), errors.As(err, &stopped):
+		return exitCancelled
+	case errors.As(err, &dumpRefused), errors.As(err, &targetRefused), errors.Is(err, errFound):
+		return exitFound
+	case errors.As(err, &damage) && damage.Kind != format.ErrRead, errors.Is(err, format.ErrUnfinished):
+		return exitFound
+	case errors.Is(err, errIncomplete):
+		return exitIncomplete
+	case errors.Is(err, syscall.EPIPE):
+		return exitPipe
+	}
+	return exitFailed
+}
+
+// end prints an error and returns the exit code.
+func (a *app) end(ctx context.Context, err error) int {
+	code := a.exitCode(ctx, err)
+	switch {
+	case code == exitDone, code == exitPipe, errors.Is(err, errFound), errors.Is(err, errIncomplete):
+	case code == exitCancelled:
+		fmt.Fprintln(a.stderr, "pghaul: cancelled")
+	default:
+		printError(a.stderr, err)
+	}
+	return code
+}
+
+// printError writes what went wrong in one line, and what to do in another.
+func printError(w io.Writer, err error) {
+	var (
+		dumpRefused   *dump.Refused
+		targetRefused *restore.Refused
+	)
+	switch {
+	case errors.As(err, &dumpRefused):
+		for _, p := range dumpRefused.Problems {
+			fmt.Fprintf(w, "pghaul: %s: %s\n", show.Text(p.Object), show.Line(p.Why))
+			printHint(w, p.Hint)
+		}
+		return
+	case errors.As(err, &targetRefused):
+		printFindings(w, targetRefused.Findings)
+		fmt.Fprintf(w, "pghaul: %s: refused, nothing was written\n", show.Line(targetRefused.Phase))
+		return
+	}
+	fmt.Fprintf(w, "pghaul: %s\n", show.Line(describe(err)))
+	printHint(w, hintFor(err))
+}
+
+// printFindings writes one finding a line: the object, what the dump says, what the target says.
+func printFindings(w io.Writer, findings []restore.Finding) {
+	for _, f := range findings {
+		word := ""
+		if f.Severity == restore.SeverityWarning {
+			word = "warning: "
+		}
+		fmt.Fprintf(w, "pghaul: %s%s: %s\n", word, show.Text(f.Object), show.Line(sides(f.Dump, f.Target)))
+		printHint(w, f.Hint)
+	}
+}
+
+func sides(fromDump, fromTarget string) string {
+	switch {
+	case fromTarget == "":
+		return fromDump
+	case fromDump == "":
+		return fromTarget
+	}
+	return "the dump: " + fromDump + "; the target: " + fromTarget
+}
+
+func printHint(w io.Writer, hint string) {
+	if hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", show.Line(hint))
+	}
+}
