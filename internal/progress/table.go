@@ -106,9 +106,6 @@ func (tb *Table) StartSegment() {
 		}
 		tb.running++
 		tb.settle()
-		if tb.t.dataStart.IsZero() {
-			tb.t.dataStart, tb.t.dataWeight = now, tb.t.weightDone()
-		}
 	})
 }
 
@@ -172,11 +169,15 @@ func (tb *Table) change(f func(now time.Time)) {
 	defer t.mu.Unlock()
 	t.uncount(tb)
 	was := tb.state
-	f(time.Now())
+	now := time.Now()
+	f(now)
 	t.count(tb)
 	if was != tb.state {
 		t.running = moveBetween(t.running, tb, was == Running, tb.state == Running)
 		t.failed = moveBetween(t.failed, tb, was == Failed, tb.state == Failed)
+	}
+	if tb.running > 0 && t.dataStart.IsZero() {
+		t.dataStart, t.dataWeight = now, t.weightDone()
 	}
 }
 
