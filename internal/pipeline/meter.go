@@ -81,13 +81,16 @@ func (s MeterSnapshot) Add(t MeterSnapshot) MeterSnapshot {
 }
 
 // AddServer moves d from busy to server: d of the caller's own time turned out
-// to be a wait for a server. Where a wait may be long, [Out.ServerBegin] and
+// to be a wait for a server. It moves no more than there is, so that the sum of
+// the times stays the time that lanes have run, even when a driver's reads and
+// writes overlap. A wait is seen only after it has ended; [Out.ServerBegin] and
 // [In.ServerBegin] show it while it lasts.
 func (m *Meter) AddServer(d time.Duration) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
+	d = min(max(d, 0), m.spent[busy]+time.Duration(m.lanes[busy])*time.Since(epoch))
 	m.spent[busy] -= d
 	m.spent[server] += d
 	m.mu.Unlock()
@@ -129,7 +132,7 @@ func (m *Meter) Snapshot() MeterSnapshot {
 	return MeterSnapshot{
 		BytesIn: m.bytesIn.Load(), BytesOut: m.bytesOut.Load(), Raw: m.raw.Load(),
 		Rows: m.rows.Load(), Blocks: m.blocks.Load(),
-		Busy: max(t[busy], 0), Starved: t[starved], Blocked: t[blocked], Server: t[server],
+		Busy: t[busy], Starved: t[starved], Blocked: t[blocked], Server: t[server],
 		Lanes: lanes, Peak: peak,
 	}
 }

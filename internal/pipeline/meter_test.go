@@ -101,6 +101,7 @@ func TestServerTimeIsKeptApart(t *testing.T) {
 			out.ServerEnd()
 			time.Sleep(3 * time.Second)
 			out.Meter().AddServer(2 * time.Second)
+			out.Meter().AddServer(-time.Hour)
 			return nil
 		})
 		l.Sink = sinkFunc(func(_ context.Context, in *In) error {
@@ -119,6 +120,29 @@ func TestServerTimeIsKeptApart(t *testing.T) {
 		}
 		wantTimes(t, "source", l.Meters[0], times{busy: 2 * time.Second, server: 12 * time.Second})
 		wantTimes(t, "sink", l.Meters[3], times{starved: 10 * time.Second, server: 10 * time.Second})
+	})
+}
+
+// A driver that reads all the while it writes reports more waiting than there
+// was time.
+func TestOverlappingServerWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(0)
+		l.Sink = sinkFunc(func(_ context.Context, in *In) error {
+			time.Sleep(10 * time.Second)
+			in.Meter().AddServer(4 * time.Second)
+			in.Meter().AddServer(9 * time.Second)
+			_, err := in.Next()
+			if err == nil {
+				t.Error("there are no blocks")
+			}
+			time.Sleep(time.Second)
+			return nil
+		})
+		if err := Run(t.Context(), l.Lane); err != nil {
+			t.Fatal(err)
+		}
+		wantTimes(t, "sink", l.Meters[3], times{busy: time.Second, server: 10 * time.Second})
 	})
 }
 
