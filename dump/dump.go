@@ -3,7 +3,6 @@
 package dump
 
 import (
-	"context"
 	"io"
 	"time"
 

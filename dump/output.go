@@ -1,0 +1,115 @@
+package dump
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bytehaul/pghaul/format"
+)
+
+// output is a segment's file in the making, or the stream.
+type output interface {
+	WriteStored(stored []byte, raw int) error
+	Commit(t format.Totals) (format.StoredFile, error)
+	Abort() error
+}
+
+// stream is an output without a name: totals that a plain stream cannot carry are lost.
+type stream struct{ *format.Writer }
+
+func (s stream) Commit(t format.Totals) (format.StoredFile, error) {
+	return format.StoredFile{}, s.Close(t)
+}
+
+func (s stream) Abort() error { return nil }
+
+// folder is the target of a dump. It knows what it made, to take it away again.
+type folder struct {
+	path string
+	root *os.Root
+	made bool // the folder itself is ours
+}
+
+// checkFolder refuses what a dump must not touch. It makes nothing.
+func checkFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		parent := filepath.Dir(filepath.Clean(path))
+		if info, err := os.Stat(parent); err != nil {
+			return err
+		} else if !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", parent)
+		}
+		return nil
+	case err != nil:
+		return err
+	case len(entries) == 0:
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() == format.ManifestName {
+			return withHint(fmt.Errorf("%s: %w: it holds a finished dump", path, ErrNotEmpty), "give another folder; a dump is never overwritten")
+		}
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), format.PartSuffix) || e.Name() == format.DataDir {
+			return withHint(fmt.Errorf("%s: %w: it holds what an unfinished dump left behind", path, ErrNotEmpty), "remove it, or give another folder")
+		}
+	}
+	return withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "give a new or empty folder")
+}
+
+func openFolder(path string) (*folder, error) {
+	f := &folder{path: path}
+	err := os.Mkdir(path, 0o700)
+	switch {
+	case err == nil:
+		f.made = true
+	case !errors.Is(err, fs.ErrExist):
+		return nil, err
+	}
+	if f.root, err = os.OpenRoot(path); err != nil {
+		return nil, errors.Join(err, f.remove())
+	}
+	return f, nil
+}
+
+// remove takes away everything that a dump makes, and the folder if it was made for it.
+func (f *folder) remove() error {
+	if f.root == nil {
+		if f.made {
+			return os.Remove(f.path)
+		}
+		return nil
+	}
+	var errs []error
+	for _, name := range []string{format.ManifestName, format.SchemaName, format.ChecksumName} {
+		for _, n := range []string{name, name + format.PartSuffix} {
+			if err := f.root.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	errs = append(errs, f.root.RemoveAll(format.DataDir), f.root.Close())
+	if f.made {
+		errs = append(errs, os.Remove(f.path))
+	}
+	return errors.Join(errs...)
+}
+
+// single is where a dump of one table goes, or nil for a folder.
+func (o *Options) single() io.Writer {
+	if o.Out != nil {
+		return o.Out
+	}
+	if o.File != "" {
+		return io.Discard
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package dump
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/progress"
+)
+
+// pageSize is the server's BLCKSZ; other sizes make segments larger or smaller than asked, and nothing else.
+const pageSize = 8192
+
+// maxSegments bounds the files of one table.
+const maxSegments = 100_000
+
+// table is one table whose rows the dump carries.
+type table struct {
+	rel       *pg.Relation
+	columns   []format.Column // of the rows, in file order
+	condition string          // SQL of --where or of an extension's configuration; "": all rows
+	entry     format.ManifestTable
+	segments  []*segment
+	progress  *progress.Table
+}
+
+// segment is one file to be.
+type segment struct {
+	table *table
+	no    int // from 1
+	pages *format.CTIDRange
+	bytes int64 // of heap and TOAST, about: the largest go first
+	path  string
+
+	done format.ManifestSegment // when it is finished
+}
+
+// plan is all that is decided before the first row is read.
+type plan struct {
+	source     format.Source
+	tables     []*table
+	segments   []*segment // largest first
+	sequences  []format.Sequence
+	matviews   []format.MatView
+	extensions []format.Extension
+	roles      []format.Name
+	largeObjs  int64
+	types      pg.Types
+	samples    map[uint32]format.Samples
+	leftOut    []format.LeftOut
+	warnings   []string
+}
+
+// makePlan reads the catalog under the leader's snapshot.
+func makePlan(ctx context.Context, o *Options, l *leader, sel *selection) (*plan, error) {
+	p := &plan{}
+	relations, err := l.conn.Relations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byOID := make(map[uint32]*pg.Relation, len(relations))
+	for _, r := range relations {
+		byOID[r.OID] = r
+	}
+	if err := p.catalog(ctx, o, l, sel); err != nil {
+		return nil, err
+	}
+	if !o.SchemaOnly {
+		if err := p.chooseTables(ctx, o, l, sel, byOID); err != nil {
+			return nil, err
+		}
+	}
+	p.leaveOut(o, sel, relations)
+	return p, nil
+}
+
+// catalog reads what the manifest says beside the tables.
+func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selection) (err error) {
+	if p.source, err = l.conn.Database(ctx); err != nil {
+		return err
+	}
+	if p.source.Snapshot, err = l.moment(ctx); err != nil {
+		return err
+	}
+	if p.extensions, err = l.conn.Extensions(ctx); err != nil {
+		return err
+	}
+	if p.roles, err = l.conn.Roles(ctx); err != nil {
+		return err
+	}
+	if p.matviews, err = l.conn.MatViews(ctx); err != nil {
+		return err
+	}
+	keys, err := sel.keep(ctx, l.conn, p.matviews)
+	if err != nil {
+		return err
+	}
+	p.matviews = keys
+	if p.sequences, err = l.conn.Sequences(ctx, sel.hasSequence); err != nil {
+		return err
+	}
+	if p.largeObjs, err = l.conn.LargeObjects(ctx); err != nil {
+		return err
+	}
+	if p.largeObjs > 0 && !o.withLargeObjects(sel) {
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "large objects", Name: format.Name(fmt.Sprintf("%d large objects", p.largeObjs)), Why: "not chosen"})
+		p.largeObjs = 0
+	}
+	return nil
+}
+
+// keep gives the materialized views that belong to the dump.
+func (s *selection) keep(ctx context.Context, conn *pg.Conn, views []format.MatView) ([]format.MatView, error) {
+	keys, err := conn.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chosen := map[[2]format.Name]bool{}
+	for _, k := range keys {
+		if k.Kind == 'm' && !k.Extension && s.has(k.OID, k.Schema) {
+			chosen[[2]format.Name{k.Schema, k.Name}] = true
+		}
+	}
+	kept := []format.MatView{}
+	for _, v := range views {
+		if chosen[[2]format.Name{v.Schema, v.Name}] {
+			kept = append(kept, v)
+		}
+	}
+	return kept, nil
+}
+
+// chooseTables decides on tables, columns, types and segments.
+func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *selection, byOID map[uint32]*pg.Relation) error {
+	var oids []uint32
+	for _, k := range l.tables {
+		oids = append(oids, k.OID)
+		if r := byOID[k.OID]; r != nil && r.Parent != 0 {
+			oids = append(oids, r.Parent)
+		}
+	}
+	slices.Sort(oids)
+	columns, err := l.conn.Columns(ctx, slices.Compact(oids))
+	if err != nil {
+		return err
+	}
+	hashed, err := l.conn.HashedByForm(ctx)
+	if err != nil {
+		return err
+	}
+	parents, err := l.conn.PartitionParents(ctx)
+	if err != nil {
+		return err
+	}
+	conditions, err := sel.conditions(ctx, o, l.conn)
+	if err != nil {
+		return err
+	}
+	for _, k := range l.tables {
+		r := byOID[k.OID]
+		if r == nil || r.Filenode != r.FilenodeNow {
+			return withHint(fmt.Errorf("table %s was truncated or rewritten after the snapshot was taken", k), "run the dump again")
+		}
+		if t := p.chooseTable(o, sel, r, byOID, columns); t != nil {
+			t.condition = conditions[r.OID]
+			if r.Config {
+				t.condition = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Condition), "WHERE"))
+				t.entry.ExtensionConfig = true
+			} else {
+				t.entry.Where = t.condition
+			}
+			for up := parents[r.OID]; up != 0; up = parents[up] {
+				t.entry.ViaRoot = t.entry.ViaRoot || hashed[up]
+			}
+			p.tables = append(p.tables, t)
+		}
+	}
+	if err := p.checkTypes(ctx, l.conn); err != nil {
+		return err
+	}
+	p.cutSegments(o, l.conn.Version)
+	return nil
+}
+
+// chooseTable gives the table of a relation whose rows belong to the dump, or nil.
+func (p *plan) chooseTable(o *Options, sel *selection, r *pg.Relation, byOID map[uint32]*pg.Relation, columns map[uint32][]format.Column) *table {
+	left := func(why string) *table {
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "table data", Schema: r.Schema, Name: r.Name, Why: why})
+		return nil
+	}
+	switch {
+	case r.Kind == 'p':
+		return nil // its rows are in its partitions
+	case sel.dataOff[r.OID]:
+		return left("--exclude-table-data")
+	case r.Persistence == 'u' && o.NoUnloggedData:
+		return left("--no-unlogged-data")
+	}
+	t := &table{rel: r, columns: storedColumns(columns[r.OID])}
+	t.entry = format.ManifestTable{Schema: r.Schema, Name: r.Name, Kind: "table", Unlogged: r.Persistence == 'u'}
+	if r.Partition {
+		t.entry.Kind = "partition"
+	}
+	if root := byOID[r.Parent]; root != nil {
+		t.entry.Root = &format.Table{Schema: root.Schema, Name: root.Name, Kind: "partitioned table"}
+		t.columns = inOrderOf(t.columns, columns[root.OID])
+	}
+	t.entry.Columns = t.columns
+	return t
+}
+
+// storedColumns are those whose values are in the rows: generated ones are computed again on the target.
+func storedColumns(all []format.Column) []format.Column {
+	stored := []format.Column{}
+	for _, c := range all {
+		if c.Generated == "" {
+			stored = append(stored, c)
+		}
+	}
+	return stored
+}
+
+// inOrderOf sorts a partition's columns as its root has them, so that the digests of all partitions add up to the root's.
+func inOrderOf(columns, root []format.Column) []format.Column {
+	place := make(map[format.Name]int, len(root))
+	for i, c := range root {
+		place[c.Name] = i
+	}
+	slices.SortStableFunc(columns, func(a, b format.Column) int { return place[a.Name] - place[b.Name] })
+	return columns
+}
+
+// checkTypes loads the type graph and refuses columns whose values plain binary would not carry.
+func (p *plan) checkTypes(ctx context.Context, conn *pg.Conn) (err error) {
+	var oids []uint32
+	for _, t := range p.tables {
+		for _, c := range t.columns {
+			oids = append(oids, c.OID)
+		}
+	}
+	if p.types, err = conn.LoadTypes(ctx, oids); err != nil {
+		return err
+	}
+	var problems []Problem
+	for _, t := range p.tables {
+		for _, c := range t.columns {
+			if ok, why := p.types.PlainBinary(c.OID); !ok {
+				problems = append(problems, Problem{Object: t.rel.String() + "." + string(c.Name), Why: why,
+					Hint: fmt.Sprintf("this version carries plain binary types only; leave the table out with -T %s.%s", pg.QuoteIdent(t.rel.Schema), pg.QuoteIdent(t.rel.Name))})
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return &Refused{Problems: problems}
+	}
+	return nil
+}
+
+// cutSegments splits large heaps by ranges of pages and puts the largest segments first.
+func (p *plan) cutSegments(o *Options, version int) {
+	slices.SortStableFunc(p.tables, func(a, b *table) int { return strings.Compare(a.rel.String(), b.rel.String()) })
+	for i, t := range p.tables {
+		size := t.rel.Pages*pageSize + t.rel.ToastBytes
+		ranges := []*format.CTIDRange{nil}
+		if t.rel.Heap && version >= 140000 && t.condition == "" && o.single() == nil {
+			ranges = pageRanges(t.rel.Pages, size, o.SegmentSize)
+		}
+		for no, pages := range ranges {
+			s := &segment{table: t, no: no + 1, pages: pages, bytes: size / int64(len(ranges))}
+			s.path = format.SegmentPath(i+1, t.rel.Schema, t.rel.Name, s.no, o.Compression)
+			t.segments = append(t.segments, s)
+		}
+		p.segments = append(p.segments, t.segments...)
+	}
+	slices.SortStableFunc(p.segments, func(a, b *segment) int {
+		switch {
+		case a.bytes > b.bytes:
+			return -1
+		case a.bytes < b.bytes:
+			return 1
+		}
+		return 0
+	})
+}
+
+// pageRanges cuts a heap of so many pages, with TOAST size bytes, into ranges of about segmentSize bytes. The last one is open-ended: rows that
+// are younger than the page count are invisible to the snapshot anyway.
+func pageRanges(pages, size, segmentSize int64) []*format.CTIDRange {
+	if segmentSize <= 0 || size <= segmentSize || pages < 2 {
+		return []*format.CTIDRange{nil}
+	}
+	n := min((size+segmentSize-1)/segmentSize, pages, maxSegments)
+	ranges := make([]*format.CTIDRange, n)
+	for i := range ranges {
+		ranges[i] = &format.CTIDRange{From: uint32(int64(i) * pages / n), To: uint32(int64(i+1) * pages / n)}
+	}
+	ranges[n-1].To = 0
+	return ranges
+}
+
+// leaveOut names what the dump does not hold.
+func (p *plan) leaveOut(o *Options, sel *selection, relations []*pg.Relation) {
+	for _, r := range relations {
+		switch {
+		case r.Kind == 'f' && sel.has(r.OID, r.Schema) && !r.Extension:
+			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "foreign table data", Schema: r.Schema, Name: r.Name, Why: "the rows belong to server " + string(r.Server)})
+		case r.Kind == 'r' && r.Partition && len(sel.tables) > 0 && sel.chosen[r.Parent] && !sel.chosen[r.OID]:
+			why := "its partitioned table was chosen with -t, the partition was not"
+			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "partition", Schema: r.Schema, Name: r.Name, Why: why})
+			p.warnings = append(p.warnings, fmt.Sprintf("partition %s is left out: %s", r, why))
+		}
+	}
+	if o.SchemaOnly {
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "data", Name: "all rows", Why: "--schema-only"})
+	}
+	if o.DataOnly {
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "schema", Name: "all definitions", Why: "--data-only"})
+	}
+	if sel.partial() && !o.DataOnly && o.single() == nil {
+		for _, e := range p.extensions {
+			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "extension", Name: e.Name, Why: "only chosen schemas or tables are dumped"})
+		}
+		p.extensions = nil
+	}
+}

@@ -1,0 +1,326 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/pgtools"
+	"github.com/bytehaul/pghaul/internal/pipeline"
+	"github.com/bytehaul/pghaul/internal/progress"
+)
+
+// Phases of a dump, as observers see them.
+const (
+	PhasePlan   = "plan"
+	PhaseData   = "data"
+	PhaseFinish = "finish"
+)
+
+// job is a dump under way.
+type job struct {
+	options *Options
+	id      string
+	started time.Time
+	tools   *pgtools.Tools
+	leader  *leader
+	plan    *plan
+	folder  *folder // nil for a single file or stream
+	pool    *pipeline.Pool
+	schema  *format.StoredFile
+}
+
+func (o *Options) logf(format string, args ...any) {
+	if o.Logf != nil {
+		o.Logf(format, args...)
+	}
+}
+
+func (o *Options) jobs() int {
+	if o.Jobs > 0 {
+		return o.Jobs
+	}
+	return min(runtime.NumCPU(), 8)
+}
+
+func (o *Options) withLargeObjects(sel *selection) bool {
+	switch {
+	case o.SchemaOnly || o.single() != nil:
+		return false
+	case o.LargeObjects != nil:
+		return *o.LargeObjects
+	}
+	return !sel.partial()
+}
+
+// Run takes a dump and returns when every goroutine, connection and child process it made is gone. On an error, and when ctx ends, all files it
+// made are gone too: a dump is whole or not there. Errors: *Refused when something cannot be dumped as it is, nothing was written then;
+// ErrNotEmpty; *pg.Error with the server's words; *format.Error and *os.PathError from the files; *pgtools.Error from pg_dump.
+func Run(ctx context.Context, o Options) (summary *Summary, err error) {
+	defer func() { o.Tracker.Finish(err) }()
+	j := &job{options: &o, id: newDumpID(), started: time.Now()}
+	sel, err := newSelection(&o)
+	if err != nil {
+		return nil, err
+	}
+	if o.single() == nil {
+		if err := checkFolder(o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	o.Tracker.StartPhase(PhasePlan, 1, 3)
+	conn, err := pg.Connect(ctx, o.DSN, pg.Options{Purpose: pg.ForCatalog, Role: o.Role})
+	if err != nil {
+		return nil, connectError(err)
+	}
+	defer conn.Close()
+	pinned := o.DSN.Pin(conn)
+	o.DSN = pinned
+	o.Tracker.SetSource(o.DSN.String())
+	if j.folderWanted() && !(o.DataOnly && o.LargeObjects != nil && !*o.LargeObjects) {
+		if j.tools, err = pgtools.Find(o.PgBinDir, conn.Version/10000); err != nil {
+			return nil, err
+		}
+	}
+	if j.leader, err = lead(ctx, &o, conn, sel); err != nil {
+		return nil, err
+	}
+	if j.plan, err = makePlan(ctx, &o, j.leader, sel); err != nil {
+		return nil, err
+	}
+	return j.run(ctx)
+}
+
+func (j *job) folderWanted() bool { return j.options.single() == nil }
+
+// connectError says what to try when a server does not answer.
+func connectError(err error) error {
+	if pg.State(err) == pg.StateUndefinedDatabase {
+		return withHint(err, "psql -l lists the databases of a server")
+	}
+	return withHint(err, "check host, port and user (PGHOST, PGPORT, PGUSER), and that the server runs: pg_isready")
+}
+
+// run writes what was planned.
+func (j *job) run(ctx context.Context) (summary *Summary, err error) {
+	o := j.options
+	if err := j.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if o.single() != nil {
+		return j.runSingle(ctx)
+	}
+	if j.folder, err = openFolder(o.Dir); err != nil {
+		return nil, err
+	}
+	o.Tracker.SetTarget(o.Dir)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.folder.remove())
+			return
+		}
+		err = j.folder.root.Close()
+	}()
+	o.Tracker.StartPhase(PhaseData, 2, 3)
+	if err := j.move(ctx); err != nil {
+		return nil, err
+	}
+	o.Tracker.StartPhase(PhaseFinish, 3, 3)
+	manifest := j.manifest()
+	if err := format.WriteManifest(j.folder.root, manifest); err != nil {
+		return nil, diskHint(err)
+	}
+	if err := syncParent(o.Dir); err != nil {
+		return nil, err
+	}
+	return summarize(manifest, o.Dir), nil
+}
+
+// prepare takes the samples and makes the tables known to observers.
+func (j *job) prepare(ctx context.Context) error {
+	o, p := j.options, j.plan
+	if len(p.tables) > 0 {
+		conn, err := pg.Connect(ctx, o.DSN, pg.Options{Purpose: pg.ForData, Role: o.Role})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if err := p.takeSamples(ctx, conn); err != nil {
+			return err
+		}
+	}
+	for _, w := range p.warnings {
+		o.Tracker.Warn("%s", w)
+	}
+	for _, t := range p.tables {
+		rows := int64(-1)
+		if t.rel.Tuples >= 0 {
+			rows = int64(t.rel.Tuples)
+		}
+		t.progress = o.Tracker.AddTable(progress.TableInfo{Name: t.rel.String(), Rows: rows, Bytes: t.rel.Pages*pageSize + t.rel.ToastBytes,
+			Segments: len(t.segments), Columns: len(t.columns)})
+	}
+	j.pool = pipeline.NewPool(o.jobs()*blocksPerLane, pipeline.BlockSize)
+	return nil
+}
+
+// move runs the workers, pg_dump, the leader's pulse and the monitor side by side. The first failure ends all of them.
+func (j *job) move(parent context.Context) error {
+	o := j.options
+	group, ctx := errgroup.WithContext(parent)
+	work, workCtx := errgroup.WithContext(ctx)
+	done := make(chan struct{})
+	pids := &pidSet{}
+	group.Go(func() error { return j.leader.watch(ctx, done) })
+	group.Go(func() error { j.monitor(workCtx, pids); return nil })
+
+	q := &queue{segments: j.plan.segments}
+	for range min(o.jobs(), len(j.plan.segments)) {
+		work.Go(func() error { return (&worker{job: j, pids: pids}).run(workCtx, q) })
+	}
+	if j.tools != nil {
+		work.Go(func() (err error) {
+			j.schema, err = j.schemaArchive(workCtx)
+			return err
+		})
+	}
+	group.Go(func() error {
+		defer close(done)
+		if err := work.Wait(); err != nil {
+			return err
+		}
+		return j.leader.ping(ctx) // locks and snapshot held to the end: the dump is consistent
+	})
+	err := group.Wait()
+	if cause := context.Cause(parent); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// monitor samples the server's wait events while the workers run. A server that does not show them is no reason to end a dump.
+func (j *job) monitor(ctx context.Context, pids *pidSet) {
+	o := j.options
+	err := pg.SampleWaits(ctx, o.DSN, pids.list, func(shares map[string]float64) { o.Tracker.SetWaits(progress.Source, shares) })
+	if err != nil && ctx.Err() == nil {
+		o.Tracker.Warn("the server's wait events are not shown: %v", err)
+	}
+}
+
+// create opens a segment's file.
+func (j *job) create(s *segment) (output, error) {
+	o := j.options
+	h := j.plan.header(o, j.id, s)
+	if o.Out != nil {
+		w, err := format.NewStreamWriter(o.Out, h, o.Compression)
+		return stream{w}, err
+	}
+	path := s.path
+	if o.File != "" {
+		path = filepath.Base(o.File)
+	}
+	return format.Create(j.folder.root, path, h, o.Compression)
+}
+
+// runSingle dumps one table into one file or stream.
+func (j *job) runSingle(ctx context.Context) (*Summary, error) {
+	o := j.options
+	if len(j.plan.tables) != 1 {
+		names := make([]string, len(j.plan.tables))
+		for i, t := range j.plan.tables {
+			names[i] = t.rel.String()
+		}
+		return nil, withHint(fmt.Errorf("one file holds one table, and %d are chosen: %s", len(names), strings.Join(names, ", ")), "choose one with -t SCHEMA.TABLE")
+	}
+	if o.File != "" {
+		root, err := os.OpenRoot(filepath.Dir(o.File))
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		j.folder = &folder{path: filepath.Dir(o.File), root: root}
+	}
+	o.Tracker.StartPhase(PhaseData, 2, 3)
+	if err := j.move(ctx); err != nil {
+		return nil, err
+	}
+	o.Tracker.StartPhase(PhaseFinish, 3, 3)
+	return summarize(j.manifest(), o.File), nil
+}
+
+// manifest gathers what the workers made.
+func (j *job) manifest() *format.Manifest {
+	p := j.plan
+	m := &format.Manifest{FormatVersion: format.ManifestVersion, Tool: j.options.Tool, DumpID: j.id, Started: j.started.UTC().Format(time.RFC3339Nano),
+		Finished: time.Now().UTC().Format(time.RFC3339Nano), Source: p.source, Options: j.options.recorded(), Schema: j.schema, Tables: []format.ManifestTable{},
+		Sequences: p.sequences, LargeObjects: p.largeObjs, MatViews: p.matviews, Extensions: p.extensions, Roles: p.roles,
+		LeftOut: append([]format.LeftOut{}, p.leftOut...), Warnings: append([]string{}, p.warnings...)}
+	for _, t := range p.tables {
+		var totals format.Totals
+		t.entry.Segments = nil
+		for _, s := range t.segments {
+			t.entry.Segments = append(t.entry.Segments, s.done)
+			digest, _ := format.ParseRowDigest(s.done.RowDigest) // our own
+			totals = totals.Add(format.Totals{Rows: s.done.Rows, Length: s.done.RawBytes, Digest: digest})
+		}
+		t.entry.Rows, t.entry.Bytes, t.entry.RowDigest = totals.Rows, totals.Length, totals.Digest.String()
+		if t.entry.ExtensionConfig {
+			m.ExtensionConfigs = append(m.ExtensionConfigs, format.Name(t.rel.String()))
+		}
+		m.Tables = append(m.Tables, t.entry)
+	}
+	return m
+}
+
+// recorded are the options as the manifest tells them.
+func (o *Options) recorded() map[string]string {
+	r := map[string]string{"jobs": strconv.Itoa(o.jobs()), "compress": o.Compression.String(), "segment-size": strconv.FormatInt(o.SegmentSize, 10)}
+	for name, list := range map[string][]string{"schema": o.Schemas, "exclude-schema": o.ExcludeSchemas, "table": o.Tables, "exclude-table": o.ExcludeTables, "exclude-table-data": o.ExcludeTableData} {
+		if len(list) > 0 {
+			r[name] = strings.Join(list, ", ")
+		}
+	}
+	for name, on := range map[string]bool{"data-only": o.DataOnly, "schema-only": o.SchemaOnly, "no-unlogged-data": o.NoUnloggedData, "serializable-deferrable": o.SerializableDeferrable} {
+		if on {
+			r[name] = "true"
+		}
+	}
+	if o.Snapshot != "" {
+		r["snapshot"] = o.Snapshot
+	}
+	return r
+}
+
+func summarize(m *format.Manifest, dir string) *Summary {
+	s := &Summary{Manifest: m, Dir: dir, Warnings: m.Warnings}
+	for _, t := range m.Tables {
+		s.Rows, s.RawBytes = s.Rows+t.Rows, s.RawBytes+t.Bytes
+		for _, f := range t.Segments {
+			s.Files, s.Stored = s.Files+1, s.Stored+f.StoredBytes
+		}
+	}
+	if m.Schema != nil {
+		s.Files, s.Stored = s.Files+1, s.Stored+m.Schema.StoredBytes
+	}
+	return s
+}
+
+// syncParent makes the folder's own name durable.
+func syncParent(dir string) error {
+	parent, err := os.Open(filepath.Dir(filepath.Clean(dir)))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return parent.Sync()
+}

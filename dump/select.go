@@ -1,0 +1,187 @@
+package dump
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+)
+
+// selection is what the patterns of the options choose.
+type selection struct {
+	tables, exclude, noData []pg.Pattern
+	schemas, notSchemas     []pg.Pattern
+	strict                  bool
+
+	chosen    map[uint32]bool // by -t; nil: all
+	excluded  map[uint32]bool
+	inSchemas map[format.Name]bool // by -n; nil: all
+	outside   map[format.Name]bool
+	dataOff   map[uint32]bool
+}
+
+func newSelection(o *Options) (*selection, error) {
+	s := &selection{strict: o.StrictNames}
+	for _, p := range []struct {
+		given []string
+		to    *[]pg.Pattern
+		parse func(string) (pg.Pattern, error)
+	}{
+		{o.Tables, &s.tables, pg.ParseTablePattern}, {o.ExcludeTables, &s.exclude, pg.ParseTablePattern}, {o.ExcludeTableData, &s.noData, pg.ParseTablePattern},
+		{o.Schemas, &s.schemas, pg.ParseSchemaPattern}, {o.ExcludeSchemas, &s.notSchemas, pg.ParseSchemaPattern},
+	} {
+		for _, text := range p.given {
+			pattern, err := p.parse(text)
+			if err != nil {
+				return nil, err
+			}
+			*p.to = append(*p.to, pattern)
+		}
+	}
+	return s, nil
+}
+
+// partial tells whether the dump is only a part of the database: pg_dump leaves extensions, large objects and publications behind then.
+func (s *selection) partial() bool { return len(s.tables) > 0 || len(s.schemas) > 0 }
+
+// resolve asks the catalog what the patterns mean at this moment.
+func (s *selection) resolve(ctx context.Context, conn *pg.Conn) error {
+	set := func(patterns []pg.Pattern, strict bool, what string) (map[uint32]bool, error) {
+		if len(patterns) == 0 {
+			return nil, nil
+		}
+		oids, unmatched, err := conn.MatchTables(ctx, patterns)
+		if err != nil {
+			return nil, err
+		}
+		if len(unmatched) > 0 && strict {
+			return nil, fmt.Errorf("no matching %s were found for pattern %q", what, unmatched[0])
+		}
+		found := map[uint32]bool{}
+		for _, oid := range oids {
+			found[oid] = true
+		}
+		return found, nil
+	}
+	names := func(patterns []pg.Pattern, strict bool) (map[format.Name]bool, error) {
+		if len(patterns) == 0 {
+			return nil, nil
+		}
+		schemas, unmatched, err := conn.MatchSchemas(ctx, patterns)
+		if err != nil {
+			return nil, err
+		}
+		if len(unmatched) > 0 && strict {
+			return nil, fmt.Errorf("no matching schemas were found for pattern %q", unmatched[0])
+		}
+		found := map[format.Name]bool{}
+		for _, n := range schemas {
+			found[n] = true
+		}
+		return found, nil
+	}
+	var err error
+	if s.chosen, err = set(s.tables, s.strict, "tables"); err != nil {
+		return err
+	}
+	if s.excluded, err = set(s.exclude, false, ""); err != nil {
+		return err
+	}
+	if s.dataOff, err = set(s.noData, false, ""); err != nil {
+		return err
+	}
+	if s.inSchemas, err = names(s.schemas, s.strict); err != nil {
+		return err
+	}
+	if s.outside, err = names(s.notSchemas, false); err != nil {
+		return err
+	}
+	if len(s.tables) > 0 && len(s.chosen) == 0 {
+		return fmt.Errorf("no matching tables were found for %s", quoteList(s.tables))
+	}
+	if len(s.tables) == 0 && len(s.schemas) > 0 && len(s.inSchemas) == 0 {
+		return fmt.Errorf("no matching schemas were found for %s", quoteList(s.schemas))
+	}
+	return nil
+}
+
+func quoteList(patterns []pg.Pattern) string {
+	given := make([]string, len(patterns))
+	for i, p := range patterns {
+		given[i] = fmt.Sprintf("%q", p.Given)
+	}
+	return strings.Join(given, ", ")
+}
+
+// has tells whether a relation belongs to the dump. As in pg_dump, -t makes -n and -N void.
+func (s *selection) has(oid uint32, schema format.Name) bool {
+	switch {
+	case s.excluded[oid]:
+		return false
+	case len(s.tables) > 0:
+		return s.chosen[oid]
+	case s.outside[schema]:
+		return false
+	}
+	return len(s.schemas) == 0 || s.inSchemas[schema]
+}
+
+// hasSequence tells whether a sequence belongs to the dump: with its table where a column owns it.
+func (s *selection) hasSequence(k pg.SequenceKey) bool {
+	if s.has(k.OID, k.Schema) {
+		return true
+	}
+	return k.Owner != 0 && len(s.tables) > 0 && s.chosen[k.Owner] && !s.excluded[k.Owner]
+}
+
+// lockable gives the chosen ones of all relations that take part in locks: ordinary and partitioned tables. Tables that the role may not
+// read are refused here, before a lock is asked for.
+func (s *selection) lockable(ctx context.Context, conn *pg.Conn, all []pg.Key) ([]pg.Key, error) {
+	if err := s.resolve(ctx, conn); err != nil {
+		return nil, err
+	}
+	var problems []Problem
+	keys := slices.DeleteFunc(slices.Clone(all), func(k pg.Key) bool {
+		if k.Kind != 'r' && k.Kind != 'p' || !s.has(k.OID, k.Schema) {
+			return true
+		}
+		return k.Extension && (!k.Config || s.partial())
+	})
+	for _, k := range keys {
+		if !k.MaySelect {
+			problems = append(problems, Problem{Object: k.String(), Why: "the role has no SELECT privilege on the table", Hint: "GRANT SELECT, or leave it out with -T"})
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &Refused{Problems: problems}
+	}
+	return keys, nil
+}
+
+// conditions gives the --where conditions by table.
+func (s *selection) conditions(ctx context.Context, o *Options, conn *pg.Conn) (map[uint32]string, error) {
+	found := map[uint32]string{}
+	for text, condition := range o.Where {
+		pattern, err := pg.ParseTablePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		oids, unmatched, err := conn.MatchTables(ctx, []pg.Pattern{pattern})
+		if err != nil {
+			return nil, err
+		}
+		if len(unmatched) > 0 {
+			return nil, fmt.Errorf("no matching table was found for --where pattern %q", text)
+		}
+		for _, oid := range oids {
+			if _, twice := found[oid]; twice {
+				return nil, fmt.Errorf("two --where conditions are for one table, one of them by pattern %q", text)
+			}
+			found[oid] = condition
+		}
+	}
+	return found, nil
+}
