@@ -31,6 +31,7 @@ type Reader struct {
 	dec     *zstd.Decoder
 	frame   []byte
 	table   *xxh3.Hasher128 // of the entries that the seek table must have
+	entry   [seekEntry]byte
 	frames  int
 	summary *Totals
 	at      int64 // of the frame being read
@@ -91,8 +92,7 @@ func (r *Reader) readHeader() ([]byte, error) {
 
 // addEntry takes note of a frame that the seek table must name.
 func (r *Reader) addEntry(stored, raw int) {
-	var entry [seekEntry]byte
-	_, _ = r.table.Write(appendSeekEntry(entry[:0], stored, raw)) // never fails
+	_, _ = r.table.Write(appendSeekEntry(r.entry[:0], stored, raw)) // never fails
 	r.frames++
 }
 
