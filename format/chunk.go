@@ -106,7 +106,7 @@ const readStep = 64 << 10
 func appendFrom(r io.Reader, p []byte, n int) ([]byte, error) {
 	for n > 0 {
 		if cap(p) == len(p) {
-			grown := make([]byte, len(p), len(p)+min(n, max(readStep, len(p))))
+			grown := make([]byte, len(p), len(p)+max(min(n, readStep), len(p)))
 			copy(grown, p)
 			p = grown
 		}

@@ -173,11 +173,11 @@ func parseFrameHead(p []byte) (frameHead, error) {
 	case content < trailerLen:
 		return h, fmt.Errorf("a frame of %d bytes holds no row", content)
 	case content > maxFrameRaw:
-		return h, &Error{Kind: ErrLimit, Err: fmt.Errorf("a frame of %d bytes, more than %d", content, maxFrameRaw)}
+		return h, fmt.Errorf("a frame of %d bytes, more than %d", content, maxFrameRaw)
 	case window > maxWindow:
-		return h, &Error{Kind: ErrLimit, Err: fmt.Errorf("a window of %d bytes, more than %d", window, maxWindow)}
+		return h, fmt.Errorf("a window of %d bytes, more than %d", window, maxWindow)
 	case h.single && content > MaxFrameContent:
-		return h, &Error{Kind: ErrLimit, Err: fmt.Errorf("a frame of %d bytes in a single segment, more than %d", content, MaxFrameContent)}
+		return h, fmt.Errorf("a frame of %d bytes in a single segment, more than %d", content, MaxFrameContent)
 	}
 	h.content = int(content)
 	return h, nil

@@ -23,7 +23,9 @@ func sealed(chunks ...Chunk) []byte {
 	return p
 }
 
-func chunk(tag, payload string) Chunk { return Chunk{Tag: [4]byte([]byte(tag)), Payload: []byte(payload)} }
+func chunk(tag, payload string) Chunk {
+	return Chunk{Tag: [4]byte([]byte(tag)), Payload: []byte(payload)}
+}
 
 var (
 	goodHaul = chunk("HAUL", "\x00\x01\x00\x00\x00\x00\x00\x00")

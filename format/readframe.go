@@ -112,13 +112,8 @@ func (r *Reader) readFrameHead() (frameHead, error) {
 		return frameHead{}, err
 	}
 	h, err := parseFrameHead(r.frame[4:])
-	var e *Error
-	switch {
-	case errors.As(err, &e):
-		e.Offset = r.at
-		return h, e
-	case err != nil:
-		return h, r.fail(r.at, ErrFrame, "%w", err)
+	if err != nil {
+		return h, r.fail(r.at, ErrLimit, "%w", err)
 	}
 	return h, nil
 }
