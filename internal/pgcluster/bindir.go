@@ -54,7 +54,7 @@ func FindBinDir() (string, error) {
 func findBinDir(path string, patterns []string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) && len(missingPrograms(dir)) == 0 {
-			return dir, nil
+			return realBinDir(dir), nil
 		}
 	}
 	var found []string
@@ -75,6 +75,16 @@ func findBinDir(path string, patterns []string) (string, error) {
 	// Stable, so that the order of the patterns decides among equals.
 	slices.SortStableFunc(found, func(a, b string) int { return majorInPath(b) - majorInPath(a) })
 	return found[0], nil
+}
+
+// realBinDir follows the link of a program to the folder where it lives, beside psql
+// and the others that the links may lack.
+func realBinDir(dir string) string {
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
+	if err != nil || len(missingPrograms(filepath.Dir(real))) > 0 {
+		return dir
+	}
+	return filepath.Dir(real)
 }
 
 // missingPrograms lists the server programs that dir does not hold.

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -55,7 +54,8 @@ type Cluster struct {
 	dir     string // everything: data/, server.log, the socket
 	sockDir string // dir, or a folder of its own when dir's path is too long for a socket
 	port    int
-	cred    *syscall.Credential // nil: run as ourselves
+	cred    *credential // nil: run as ourselves
+	owner   *os.File    // held locked as long as we live, see sweep
 
 	mu      sync.Mutex
 	proc    *process // nil when no server runs

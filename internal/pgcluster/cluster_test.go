@@ -9,7 +9,12 @@ import (
 	"github.com/bytehaul/pghaul/internal/pgcluster/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Run(m) }
+func TestMain(m *testing.M) {
+	if parent := os.Getenv(orphanEnv); parent != "" {
+		runOrphan(parent)
+	}
+	pgtest.Run(m)
+}
 
 // start makes a cluster that the test may treat badly.
 func start(t *testing.T, o pgcluster.Options) *pgcluster.Cluster {

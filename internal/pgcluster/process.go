@@ -202,7 +202,7 @@ func (c *Cluster) shutdown() error {
 	for _, step := range []struct {
 		sig   syscall.Signal
 		limit time.Duration
-	}{{syscall.SIGINT, fastLimit}, {syscall.SIGQUIT, killLimit}} {
+	}{{syscall.SIGINT, fastLimit}, {sigQuit, killLimit}} {
 		if err := signalProcess(c.proc.pid, step.sig); err != nil {
 			return fmt.Errorf("stop postgres: %w", err)
 		}

@@ -37,6 +37,10 @@ func (c *Cluster) makeFolders() error {
 	if err != nil {
 		return err
 	}
+	if err := checkEntry(parent, c.cred); err != nil {
+		return err
+	}
+	sweep(parent)
 	if c.dir, err = c.ownFolder(parent); err != nil {
 		return err
 	}
@@ -46,8 +50,12 @@ func (c *Cluster) makeFolders() error {
 			return err
 		}
 	}
-	return nil
+	c.owner, err = lockOwner(filepath.Join(c.dir, ownerFile))
+	return err
 }
+
+// ownerFile is locked by the process that made a cluster's folder.
+const ownerFile = "owner"
 
 // ownFolder makes a folder that belongs to the server's user alone.
 func (c *Cluster) ownFolder(parent string) (string, error) {
@@ -72,6 +80,10 @@ func (c *Cluster) own(path string) error {
 // remove deletes the folders and marks the cluster as gone.
 func (c *Cluster) remove() error {
 	var err error
+	if c.owner != nil {
+		err = c.owner.Close()
+		c.owner = nil
+	}
 	for _, dir := range []string{c.dir, c.sockDir} {
 		if dir != "" {
 			err = errors.Join(err, os.RemoveAll(dir))

@@ -12,7 +12,7 @@ import (
 
 // childAttr: a process group of its own, so that a terminal's ctrl-c reaches us and
 // not the server. These systems have no parent-death signal.
-func childAttr(cred *syscall.Credential) *syscall.SysProcAttr {
+func childAttr(cred *credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Credential: cred}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // childAttr: a process group of its own, so that a terminal's ctrl-c reaches us and
 // not the server; and an immediate shutdown when we die.
-func childAttr(cred *syscall.Credential) *syscall.SysProcAttr {
+func childAttr(cred *credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Credential: cred, Pdeathsig: syscall.SIGQUIT}
 }
 

@@ -1,0 +1,4 @@
+package pgcluster
+
+// IsAlive is for the tests.
+var IsAlive = isAlive
