@@ -24,7 +24,7 @@ const (
 	// fastLimit is how long a fast shutdown may take before it becomes an immediate one.
 	fastLimit = 30 * time.Second
 	// killLimit is how long processes may take to vanish after SIGKILL.
-	killLimit = 10 * time.Second
+	killLimit = 30 * time.Second
 	// pollEvery is the pause between looks at a file or a process.
 	pollEvery = 5 * time.Millisecond
 )

@@ -1,4 +1,7 @@
 package pgcluster
 
-// IsAlive is for the tests.
-var IsAlive = isAlive
+// For the tests.
+var (
+	IsAlive   = isAlive
+	AwaitGone = awaitGone
+)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/bytehaul/pghaul/internal/pgcluster"
 	"github.com/bytehaul/pghaul/internal/pgcluster/pgtest"
@@ -135,12 +136,15 @@ func TestKillReachesBackends(t *testing.T) {
 	c := start(t, pgcluster.Options{})
 	dsn := c.DSN("postgres")
 	query := exec.Command(filepath.Join(c.BinDir(), "psql"), "-Xqd", dsn, "-c", "SET statement_timeout = '60s'",
-		"-c", "DO $$ BEGIN LOOP END LOOP END $$")
+		"-c", "DO $$ BEGIN LOOP END LOOP; END $$")
 	if err := query.Start(); err != nil {
 		t.Fatal(err)
 	}
 	var pid string
-	for pid == "" {
+	for limit := time.Now().Add(30 * time.Second); pid == ""; {
+		if time.Now().After(limit) {
+			t.Fatal("the query never ran")
+		}
 		pid = pgtest.SQL(t, dsn, "SELECT pid FROM pg_stat_activity WHERE query LIKE 'DO %' AND state = 'active'")
 	}
 	if err := c.Kill(); err != nil {
@@ -200,7 +204,8 @@ func TestNothingOutlivesUs(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Error("ended well")
 	}
-	for pgcluster.IsAlive(pid) { // the test's deadline bounds it
+	if err := pgcluster.AwaitGone([]int{pid}); err != nil {
+		t.Fatal(err)
 	}
 	c := start(t, pgcluster.Options{Parent: parent})
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

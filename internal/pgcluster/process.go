@@ -258,7 +258,7 @@ func awaitGone(pids []int) error {
 		for isAlive(pid) {
 			select {
 			case <-limit.C:
-				return fmt.Errorf("server process %d did not end within %v after SIGKILL", pid, killLimit)
+				return fmt.Errorf("server process %d did not end within %v", pid, killLimit)
 			case <-tick.C:
 			}
 		}
