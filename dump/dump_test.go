@@ -32,11 +32,11 @@ func options(t *testing.T, dsn string) dump.Options {
 }
 
 func TestDumpRoundNumbers(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dsn := pgtest.DB(t, `CREATE TABLE a (id int PRIMARY KEY, s text, n numeric(10,2), ts timestamptz);
 INSERT INTO a SELECT g, 'row ' || g, g / 7.0, '2009-08-10'::timestamptz + g * interval '1 hour' FROM generate_series(1, 10000) g;
 CREATE TABLE empty (x int); CREATE TABLE nothing (); INSERT INTO nothing SELECT FROM generate_series(1, 3);
 CREATE SEQUENCE s; SELECT nextval('s'), nextval('s');`)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, z := range []int{0, 1} {
 		o := options(t, dsn)
 		o.Compression.Level = z

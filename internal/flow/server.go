@@ -31,10 +31,8 @@ type ServerSource struct {
 // Run implements [pipeline.Source].
 func (s *ServerSource) Run(ctx context.Context, out *pipeline.Out) error {
 	w := &rowWriter{out: out}
-	if m := out.Meter(); m != nil {
-		s.Conn.ObserveWaits(m.AddServer)
-		defer s.Conn.ObserveWaits(nil)
-	}
+	s.Conn.ObserveWaits(out.ServerBegin, out.ServerEnd)
+	defer s.Conn.ObserveWaits(nil, nil)
 	if _, err := s.Conn.PgConn().CopyTo(ctx, w, s.SQL); err != nil {
 		w.abort()
 		return err
@@ -109,10 +107,8 @@ type ServerSink struct {
 // Run implements [pipeline.Sink].
 func (s *ServerSink) Run(ctx context.Context, in *pipeline.In) error {
 	r := &rowReader{in: in, rest: append([]byte(format.Signature), make([]byte, 8)...)}
-	if m := in.Meter(); m != nil {
-		s.Conn.ObserveWaits(m.AddServer)
-		defer s.Conn.ObserveWaits(nil)
-	}
+	in.ServerBegin() // but for the waits in Next, all of COPY FROM is the server's time
+	defer in.ServerEnd()
 	tag, err := s.Conn.PgConn().CopyFrom(ctx, r, s.SQL)
 	if cause := r.close(); cause != nil {
 		return cause // the server's answer to our CopyFail is only its echo

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -51,7 +50,9 @@ const relationsFrom = ` FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace 
  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> '` + JournalSchema + `'`
 
 // relationKeys is the cheap list that decides what to lock: see Lockable.
-const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relfilenode` + relationsFrom + ` ORDER BY c.oid`
+const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relfilenode, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
+ EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
+ EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE c.oid = ANY (e.extconfig))` + relationsFrom + ` ORDER BY c.oid`
 
 // Key identifies a relation together with the file that holds it, so that two lists can be compared.
 type Key struct {
@@ -59,7 +60,13 @@ type Key struct {
 	Schema, Name format.Name
 	Kind         byte
 	Filenode     uint32
+	MaySelect    bool
+	Extension    bool // a member of an extension
+	Config       bool // whose rows a dump carries nevertheless
 }
+
+// String gives schema.name for people; it is no SQL.
+func (k Key) String() string { return string(k.Schema) + "." + string(k.Name) }
 
 // Keys lists all user relations, by OID.
 func (c *Conn) Keys(ctx context.Context) ([]Key, error) {
@@ -69,7 +76,7 @@ func (c *Conn) Keys(ctx context.Context) ([]Key, error) {
 	}
 	return collect(rows, "list of relations", func(r pgx.CollectableRow) (k Key, err error) {
 		var kind string
-		err = r.Scan(&k.OID, &k.Schema, &k.Name, &kind, &k.Filenode)
+		err = r.Scan(&k.OID, &k.Schema, &k.Name, &kind, &k.Filenode, &k.MaySelect, &k.Extension, &k.Config)
 		k.Kind = first(kind)
 		return k, err
 	})
@@ -98,7 +105,7 @@ func (c *Conn) Relations(ctx context.Context) ([]*Relation, error) {
  c.relfilenode, coalesce(pg_catalog.pg_relation_filenode(c.oid), 0::oid), ` + heap + `,
  CASE WHEN c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8, 0) ELSE 0 END,
  CASE WHEN c.reltoastrelid <> 0 THEN coalesce(pg_catalog.pg_relation_size(c.reltoastrelid), 0) ELSE 0 END,
- c.reltuples::float8, ` + root + `, pg_catalog.has_table_privilege(c.oid, 'SELECT'),
+ c.reltuples::float8, ` + root + `, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
  EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
  x.condition, pg_catalog.pg_get_userbyid(c.relowner)::text,
  coalesce((SELECT s.srvname::text FROM pg_catalog.pg_foreign_table f JOIN pg_catalog.pg_foreign_server s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid), '')` +
@@ -149,8 +156,8 @@ func (c *Conn) partitionRoots(ctx context.Context, list []*Relation) error {
 // HashedByForm lists the partitioned tables, at any level, whose hash keys can hash differently on another server:
 // enums (by OID), text under a collation, or an expression.
 func (c *Conn) HashedByForm(ctx context.Context) (map[uint32]bool, error) {
-	rows, err := c.Query(ctx, `SELECT DISTINCT p.partrelid FROM pg_catalog.pg_partitioned_table p,
- LATERAL unnest(p.partattrs::int2[]) AS k(attnum)
+	rows, err := c.Query(ctx, `SELECT DISTINCT p.partrelid FROM pg_catalog.pg_partitioned_table p
+ CROSS JOIN LATERAL unnest(p.partattrs::int2[]) AS k(attnum)
  LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum AND k.attnum <> 0
  LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
  WHERE p.partstrat = 'h' AND (k.attnum = 0 OR t.typtype IN ('e', 'd', 'c') OR a.attcollation <> 0)`)
@@ -219,22 +226,37 @@ func (c *Conn) Server(ctx context.Context) (format.Server, error) {
 	return s, Wrap(err, "system identifier")
 }
 
-// Sequences reads the state of all user sequences from the sequences themselves. owner tables outside of keep are not asked about.
-func (c *Conn) Sequences(ctx context.Context, schemas func(schema, name format.Name) bool) ([]format.Sequence, error) {
-	rows, err := c.Query(ctx, `SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+// SequenceKey identifies a sequence and the table whose column owns it, if one does.
+type SequenceKey struct {
+	OID, Owner   uint32
+	Schema, Name format.Name
+}
+
+// Sequences reads the state of the chosen user sequences from the sequences themselves: what they hold now, not under the snapshot.
+func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]format.Sequence, error) {
+	rows, err := c.Query(ctx, `SELECT c.oid, coalesce((SELECT d.refobjid FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
+ AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1), 0::oid), n.nspname::text, c.relname::text
+ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind = 'S' AND c.relpersistence <> 't' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> $1
  AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
  ORDER BY n.nspname, c.relname`, JournalSchema)
 	if err != nil {
 		return nil, Wrap(err, "list of sequences")
 	}
-	all, err := collect(rows, "list of sequences", func(r pgx.CollectableRow) (s format.Sequence, err error) {
-		return s, r.Scan(&s.Schema, &s.Name)
-	})
+	keys, err := collect(rows, "list of sequences", pgx.RowToStructByPos[SequenceKey])
 	if err != nil {
 		return nil, err
 	}
-	list := slices.DeleteFunc(all, func(s format.Sequence) bool { return !schemas(s.Schema, s.Name) })
+	list := []format.Sequence{}
+	for _, k := range keys {
+		if chosen(k) {
+			list = append(list, format.Sequence{Schema: k.Schema, Name: k.Name})
+		}
+	}
+	return list, c.readSequences(ctx, list)
+}
+
+func (c *Conn) readSequences(ctx context.Context, list []format.Sequence) error {
 	const batch = 200 // statements in one round trip
 	for from := 0; from < len(list); from += batch {
 		part := list[from:min(from+batch, len(list))]
@@ -247,7 +269,7 @@ func (c *Conn) Sequences(ctx context.Context, schemas func(schema, name format.N
 		}
 		rows, err := c.Query(ctx, sql.String())
 		if err != nil {
-			return nil, Wrap(err, "state of sequences")
+			return Wrap(err, "state of sequences")
 		}
 		var i int
 		var s format.Sequence
@@ -255,10 +277,10 @@ func (c *Conn) Sequences(ctx context.Context, schemas func(schema, name format.N
 			part[i].LastValue, part[i].IsCalled = s.LastValue, s.IsCalled
 			return nil
 		}); err != nil {
-			return nil, Wrap(err, "state of sequences")
+			return Wrap(err, "state of sequences")
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // MatViews lists the materialized views, each behind those it reads.
@@ -411,4 +433,16 @@ func byteSlices(names []format.Name) [][]byte {
 		list[i] = []byte(n)
 	}
 	return list
+}
+
+// PartitionParents gives the direct parent of every partition, on any level.
+func (c *Conn) PartitionParents(ctx context.Context) (map[uint32]uint32, error) {
+	rows, err := c.Query(ctx, `SELECT i.inhrelid, i.inhparent FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid WHERE c.relispartition`)
+	if err != nil {
+		return nil, Wrap(err, "partitions")
+	}
+	parents := map[uint32]uint32{}
+	var leaf, parent uint32
+	_, err = pgx.ForEachRow(rows, []any{&leaf, &parent}, func() error { parents[leaf] = parent; return nil })
+	return parents, Wrap(err, "partitions")
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,52 +45,37 @@ type Conn struct {
 	*pgx.Conn
 	Version  int    // server_version_num
 	Encoding string // server_encoding
-	wait     *waitClock
+	waits    *waits
 }
 
-// waitClock adds up the time that reads from and writes to the server took, once per system call.
-type waitClock struct {
-	observe atomic.Pointer[func(time.Duration)]
+// waits tells an observer when a read from the server begins and ends.
+type waits struct {
+	begin, end func() // nil: nobody looks
 }
 
-func (c *waitClock) since(start time.Time) {
-	if f := c.observe.Load(); f != nil {
-		(*f)(time.Since(start))
-	}
-}
-
-type timedReader struct {
+// observedReader is the server's side of a session, read by the goroutine that uses the session.
+type observedReader struct {
 	io.Reader
-	clock *waitClock
+	waits *waits
 }
 
-func (r timedReader) Read(p []byte) (int, error) {
-	start := time.Now()
-	n, err := r.Reader.Read(p)
-	r.clock.since(start)
-	return n, err
-}
-
-type timedWriter struct {
-	io.Writer
-	clock *waitClock
-}
-
-func (w timedWriter) Write(p []byte) (int, error) {
-	start := time.Now()
-	n, err := w.Writer.Write(p)
-	w.clock.since(start)
-	return n, err
+func (r observedReader) Read(p []byte) (int, error) {
+	if r.waits.begin == nil {
+		return r.Reader.Read(p)
+	}
+	r.waits.begin()
+	defer r.waits.end()
+	return r.Reader.Read(p)
 }
 
 // Connect opens a session with settings that make its output independent of what the database, the role or the
 // environment prefer. When ctx ends during a later query, the server is asked to cancel it.
 func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 	config := dsn.Config.Copy()
-	clock := &waitClock{}
+	observed := &waits{}
 	config.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		return pgproto3.NewFrontend(bufio.NewReaderSize(timedReader{r, clock}, readBuffer), timedWriter{w, clock})
+		return pgproto3.NewFrontend(bufio.NewReaderSize(observedReader{r, observed}, readBuffer), w)
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, CancelRequestDelay: 0, DeadlineDelay: 5 * time.Second}
@@ -109,7 +93,7 @@ func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Conn: raw, wait: clock}
+	c := &Conn{Conn: raw, waits: observed}
 	if err := c.prepare(ctx, o); err != nil {
 		c.Close()
 		return nil, err
@@ -170,15 +154,9 @@ func (c *Conn) sessionSettings(o Options) string {
 	return "SET " + strings.Join(set, "; SET ")
 }
 
-// ObserveWaits makes f take the time of every read from and write to the server from now on; nil ends that.
-// Reads are 8 to 256 KiB, so f is called per block and not per row.
-func (c *Conn) ObserveWaits(f func(time.Duration)) {
-	if f == nil {
-		c.wait.observe.Store(nil)
-		return
-	}
-	c.wait.observe.Store(&f)
-}
+// ObserveWaits lets begin and end be called around every read from the server, by the goroutine that uses the session, until it is called with
+// nils. A read brings 8 to 256 KiB, so this is per block and not per row.
+func (c *Conn) ObserveWaits(begin, end func()) { c.waits.begin, c.waits.end = begin, end }
 
 // Exec runs statements that give no rows, through the simple protocol.
 func (c *Conn) Exec(ctx context.Context, sql string) error {

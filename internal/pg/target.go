@@ -1,0 +1,312 @@
+package pg
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bytehaul/pghaul/format"
+)
+
+// Qualified is a schema-qualified name, as a key.
+type Qualified struct {
+	Schema, Name format.Name
+}
+
+// String gives schema.name for people; it is no SQL.
+func (q Qualified) String() string { return string(q.Schema) + "." + string(q.Name) }
+
+// SQL gives the quoted, qualified name.
+func (q Qualified) SQL() string { return QuoteName(q.Schema, q.Name) }
+
+// Target is a relation of a server that rows are to be loaded into.
+type Target struct {
+	OID         uint32
+	Schema      format.Name
+	Name        format.Name
+	Kind        byte   // pg_class.relkind
+	Persistence byte   // pg_class.relpersistence
+	Root        uint32 // of a partition: its topmost parent
+	RowSecurity bool   // policies apply to the session's role
+	MayInsert   bool
+	MaySelect   bool
+	MayTruncate bool
+	OnInsert    []string // enabled triggers that an INSERT fires
+	OnTruncate  []string // enabled triggers that a TRUNCATE fires
+}
+
+// Qualified gives the relation's name as a key.
+func (t *Target) Qualified() Qualified { return Qualified{t.Schema, t.Name} }
+
+// SQL gives the quoted, qualified name.
+func (t *Target) SQL() string { return QuoteName(t.Schema, t.Name) }
+
+// Targets describes those of the named relations that exist.
+func (c *Conn) Targets(ctx context.Context, names []Qualified) (map[Qualified]*Target, error) {
+	schemas, relations := make([]string, len(names)), make([]string, len(names))
+	for i, q := range names {
+		schemas[i], relations[i] = string(q.Schema), string(q.Name)
+	}
+	triggers := func(bit int) string {
+		return fmt.Sprintf(`ARRAY(SELECT t.tgname::text FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal
+ AND t.tgenabled IN ('O','A') AND (t.tgtype & %d) <> 0 ORDER BY 1)`, bit)
+	}
+	rows, err := c.Query(ctx, `WITH RECURSIVE up(leaf, parent) AS (
+ SELECT i.inhrelid, i.inhparent FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid WHERE p.relispartition
+ UNION ALL SELECT up.leaf, i.inhparent FROM up JOIN pg_catalog.pg_class p ON p.oid = up.parent AND p.relispartition
+  JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.parent)
+SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
+ coalesce((SELECT up.parent FROM up JOIN pg_catalog.pg_class p ON p.oid = up.parent WHERE up.leaf = c.oid AND NOT p.relispartition), 0::oid),
+ pg_catalog.row_security_active(c.oid), pg_catalog.has_table_privilege(c.oid, 'INSERT') OR pg_catalog.has_any_column_privilege(c.oid, 'INSERT'),
+ pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT'), pg_catalog.has_table_privilege(c.oid, 'TRUNCATE'),
+ `+triggers(4)+`, `+triggers(32)+`
+ FROM unnest($1::text[], $2::text[]) w(s, r) JOIN pg_catalog.pg_namespace n ON n.nspname::text = w.s
+ JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname::text = w.r WHERE c.relkind NOT IN ('i','I','t')`, schemas, relations)
+	if err != nil {
+		return nil, Wrap(err, "list of target tables")
+	}
+	list, err := collect(rows, "list of target tables", func(row pgx.CollectableRow) (*Target, error) {
+		t := &Target{}
+		var kind, persistence string
+		err := row.Scan(&t.OID, &t.Schema, &t.Name, &kind, &persistence, &t.Root, &t.RowSecurity, &t.MayInsert, &t.MaySelect, &t.MayTruncate, &t.OnInsert, &t.OnTruncate)
+		t.Kind, t.Persistence = first(kind), first(persistence)
+		return t, err
+	})
+	found := make(map[Qualified]*Target, len(list))
+	for _, t := range list {
+		found[t.Qualified()] = t
+	}
+	return found, err
+}
+
+// HasRows tells whether a relation holds any row of its own; for a partitioned table, any at all.
+func (c *Conn) HasRows(ctx context.Context, t *Target) (has bool, err error) {
+	only := "ONLY "
+	if t.Kind == 'p' {
+		only = ""
+	}
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+only+t.SQL()+`)`).Scan(&has)
+	return has, Wrap(err, "rows of table %s", t.Qualified())
+}
+
+// TargetColumn is a column that rows are loaded into.
+type TargetColumn struct {
+	format.Column
+	Filled   bool // without a value it gets one that is not NULL: default, identity, generated
+	Required bool // NOT NULL, by itself or by its domain
+}
+
+// TargetColumns lists the live columns of relations by attribute number.
+func (c *Conn) TargetColumns(ctx context.Context, oids []uint32) (map[uint32][]TargetColumn, error) {
+	plain, err := c.Columns(ctx, oids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Query(ctx, `SELECT a.attrelid, a.attname::text, a.atthasdef OR t.typdefault IS NOT NULL, a.attnotnull OR t.typnotnull
+ FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = ANY($1) AND a.attnum > 0 AND NOT a.attisdropped`, oids)
+	if err != nil {
+		return nil, Wrap(err, "defaults of columns")
+	}
+	type key struct {
+		relid uint32
+		name  format.Name
+	}
+	type facts struct{ filled, required bool }
+	known := map[key]facts{}
+	var k key
+	var f facts
+	if _, err := pgx.ForEachRow(rows, []any{&k.relid, &k.name, &f.filled, &f.required}, func() error { known[k] = f; return nil }); err != nil {
+		return nil, Wrap(err, "defaults of columns")
+	}
+	all := make(map[uint32][]TargetColumn, len(plain))
+	for relid, columns := range plain {
+		for _, col := range columns {
+			f := known[key{relid, col.Name}]
+			all[relid] = append(all[relid], TargetColumn{Column: col, Filled: f.filled || col.Identity != "" || col.Generated != "", Required: f.required})
+		}
+	}
+	return all, nil
+}
+
+// ForeignKey is one foreign key constraint.
+type ForeignKey struct {
+	Name     format.Name
+	From, To uint32 // OIDs of the referencing and of the referenced table
+	FromName Qualified
+}
+
+// ForeignKeys lists the constraints between any tables of which one is among the given ones.
+func (c *Conn) ForeignKeys(ctx context.Context, oids []uint32) ([]ForeignKey, error) {
+	rows, err := c.Query(ctx, `SELECT k.conname::text, k.conrelid, k.confrelid, n.nspname::text, c.relname::text FROM pg_catalog.pg_constraint k
+ JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE k.contype = 'f' AND (k.conrelid = ANY($1) OR k.confrelid = ANY($1)) ORDER BY 4, 5, 1`, oids)
+	if err != nil {
+		return nil, Wrap(err, "list of foreign keys")
+	}
+	return collect(rows, "list of foreign keys", func(r pgx.CollectableRow) (k ForeignKey, err error) {
+		return k, r.Scan(&k.Name, &k.From, &k.To, &k.FromName.Schema, &k.FromName.Name)
+	})
+}
+
+// Leaves lists the partitions with rows of their own below each of the roots.
+func (c *Conn) Leaves(ctx context.Context, roots []uint32) (map[uint32][]uint32, error) {
+	rows, err := c.Query(ctx, `WITH RECURSIVE down(root, child) AS (
+ SELECT i.inhparent, i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = ANY($1)
+ UNION ALL SELECT down.root, i.inhrelid FROM down JOIN pg_catalog.pg_inherits i ON i.inhparent = down.child)
+ SELECT root, child FROM down JOIN pg_catalog.pg_class c ON c.oid = child WHERE c.relkind <> 'p'`, roots)
+	if err != nil {
+		return nil, Wrap(err, "list of partitions")
+	}
+	leaves := map[uint32][]uint32{}
+	var root, leaf uint32
+	_, err = pgx.ForEachRow(rows, []any{&root, &leaf}, func() error { leaves[root] = append(leaves[root], leaf); return nil })
+	return leaves, Wrap(err, "list of partitions")
+}
+
+// MissingRoles gives those of the names that are no roles of the server.
+func (c *Conn) MissingRoles(ctx context.Context, names []format.Name) ([]format.Name, error) {
+	return c.missingNames(ctx, names, `SELECT rolname::text FROM pg_catalog.pg_roles`, "list of roles")
+}
+
+// MissingExtensions gives those of the names that the server could not create and the database does not have.
+func (c *Conn) MissingExtensions(ctx context.Context, names []format.Name) ([]format.Name, error) {
+	return c.missingNames(ctx, names, `SELECT name::text FROM pg_catalog.pg_available_extensions UNION SELECT extname::text FROM pg_catalog.pg_extension`, "list of extensions")
+}
+
+// MissingSequences gives those of the names that are no sequences of the database.
+func (c *Conn) MissingSequences(ctx context.Context, names []Qualified) (map[Qualified]bool, error) {
+	found, err := c.Targets(ctx, names)
+	missing := map[Qualified]bool{}
+	for _, q := range names {
+		if t := found[q]; t == nil || t.Kind != 'S' {
+			missing[q] = true
+		}
+	}
+	return missing, err
+}
+
+func (c *Conn) missingNames(ctx context.Context, names []format.Name, sql, what string) ([]format.Name, error) {
+	rows, err := c.Query(ctx, sql)
+	if err != nil {
+		return nil, Wrap(err, "%s", what)
+	}
+	have, err := collect(rows, what, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(have))
+	for _, n := range have {
+		known[n] = true
+	}
+	var missing []format.Name
+	for _, n := range names {
+		if !known[string(n)] {
+			missing = append(missing, n)
+		}
+	}
+	return missing, nil
+}
+
+// OwnedSequences lists the sequences that belong to columns (serial, identity) of the relations.
+func (c *Conn) OwnedSequences(ctx context.Context, oids []uint32) ([]Qualified, error) {
+	rows, err := c.Query(ctx, `SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind = 'S'
+ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = ANY($1) AND d.deptype IN ('a','i')`, oids)
+	if err != nil {
+		return nil, Wrap(err, "list of owned sequences")
+	}
+	return collect(rows, "list of owned sequences", pgx.RowToStructByPos[Qualified])
+}
+
+// LargeObjectsThere gives those of the OIDs that are large objects of the database already.
+func (c *Conn) LargeObjectsThere(ctx context.Context, oids []uint32) ([]uint32, error) {
+	rows, err := c.Query(ctx, `SELECT oid FROM pg_catalog.pg_largeobject_metadata WHERE oid = ANY($1) ORDER BY oid`, oids)
+	if err != nil {
+		return nil, Wrap(err, "list of large objects")
+	}
+	return collect(rows, "list of large objects", pgx.RowTo[uint32])
+}
+
+// Rights are what a role may do with a database.
+type Rights struct {
+	Create    bool // schemas
+	Temporary bool // tables
+	CreateDB  bool // databases, on this server
+}
+
+// Rights tells what the session's role may do.
+func (c *Conn) Rights(ctx context.Context) (r Rights, err error) {
+	err = c.QueryRow(ctx, `SELECT pg_catalog.has_database_privilege(current_database(), 'CREATE'), pg_catalog.has_database_privilege(current_database(), 'TEMPORARY'),
+ (SELECT rolsuper OR rolcreatedb FROM pg_catalog.pg_roles WHERE rolname = current_user)`).Scan(&r.Create, &r.Temporary, &r.CreateDB)
+	return r, Wrap(err, "privileges on the database")
+}
+
+// DatabaseExists tells whether the server has a database of that name.
+func (c *Conn) DatabaseExists(ctx context.Context, name string) (yes bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname::text = $1)`, name).Scan(&yes)
+	return yes, Wrap(err, "list of databases")
+}
+
+// TryAdvisoryLock takes a session-level advisory lock of the database, if it is free.
+func (c *Conn) TryAdvisoryLock(ctx context.Context, key int64) (got bool, err error) {
+	err = c.QueryRow(ctx, `SELECT pg_catalog.pg_try_advisory_lock($1)`, key).Scan(&got)
+	return got, Wrap(err, "advisory lock")
+}
+
+// SetSequence puts a sequence into a state.
+func (c *Conn) SetSequence(ctx context.Context, s format.Sequence) error {
+	_, err := c.Conn.Exec(ctx, `SELECT pg_catalog.setval($1::text::pg_catalog.regclass, $2, $3)`, QuoteName(s.Schema, s.Name), s.LastValue, s.IsCalled)
+	return Wrap(err, "state of sequence %s.%s", s.Schema, s.Name)
+}
+
+// ExportSnapshot begins a read-only transaction and gives its snapshot's name, for other sessions' ImportSnapshot while it lasts.
+func (c *Conn) ExportSnapshot(ctx context.Context) (id string, err error) {
+	if err := c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return "", Wrap(err, "transaction for a snapshot")
+	}
+	err = c.QueryRow(ctx, `SELECT pg_catalog.pg_export_snapshot()`).Scan(&id)
+	return id, Wrap(err, "export of a snapshot")
+}
+
+// ImportSnapshot begins a read-only transaction that sees what the exporter sees.
+func (c *Conn) ImportSnapshot(ctx context.Context, id string) error {
+	return Wrap(c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT "+QuoteLiteral(id)), "import of snapshot %s", id)
+}
+
+// TextLiteral is an SQL expression in ASCII for a text given in UTF-8, for sessions of any client encoding; the bytes as they
+// are where the database has no encoding.
+func (c *Conn) TextLiteral(s string) string {
+	encoding := "UTF8"
+	if c.Encoding == "SQL_ASCII" {
+		encoding = "SQL_ASCII"
+	}
+	for i := range len(s) {
+		if s[i] >= 0x80 || s[i] < ' ' {
+			return fmt.Sprintf("pg_catalog.convert_from('\\x%x'::bytea, '%s')", s, encoding)
+		}
+	}
+	return QuoteLiteral(s)
+}
+
+// TypeName gives a type's name as people write it.
+func TypeName(t format.Type) string {
+	return strings.TrimPrefix(string(t.Schema)+"."+string(t.Name), "pg_catalog.")
+}
+
+// SchemaExists tells whether the database has a schema of that name.
+func (c *Conn) SchemaExists(ctx context.Context, name format.Name) (yes bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname::text = $1)`, string(name)).Scan(&yes)
+	return yes, Wrap(err, "list of schemas")
+}
+
+// Names gives the names of relations.
+func (c *Conn) Names(ctx context.Context, oids []uint32) ([]Qualified, error) {
+	rows, err := c.Query(ctx, `SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.oid = ANY($1) ORDER BY 1, 2`, oids)
+	if err != nil {
+		return nil, Wrap(err, "names of relations")
+	}
+	return collect(rows, "names of relations", pgx.RowToStructByPos[Qualified])
+}
