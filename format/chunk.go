@@ -15,7 +15,7 @@ func headerError(at int64, kind Kind, form string, args ...any) error {
 
 // checkFixed checks the part of a header before the chunks, which may be cut off.
 func checkFixed(p []byte) error {
-	if !strings.HasPrefix(string(p[:min(len(p), len(signature))]), signature[:min(len(p), len(signature))]) {
+	if !strings.HasPrefix(string(p[:min(len(p), len(Signature))]), Signature[:min(len(p), len(Signature))]) {
 		if allZero(p[:min(len(p), fixedHeader)]) {
 			return headerError(0, ErrSignature, "zeros where the header goes: an unfinished file")
 		}
@@ -24,8 +24,8 @@ func checkFixed(p []byte) error {
 	if len(p) < fixedHeader {
 		return headerError(int64(len(p)), ErrTruncated, "the header ends after %d bytes", len(p))
 	}
-	if flags := binary.BigEndian.Uint32(p[len(signature):]); flags != 0 {
-		return headerError(int64(len(signature)), ErrHeader, "flags are %#08x, not zero", flags)
+	if flags := binary.BigEndian.Uint32(p[len(Signature):]); flags != 0 {
+		return headerError(int64(len(Signature)), ErrHeader, "flags are %#08x, not zero", flags)
 	}
 	switch n := binary.BigEndian.Uint32(p[fixedHeader-4:]); {
 	case n > MaxHeader-uint32(fixedHeader):

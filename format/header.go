@@ -25,10 +25,12 @@ const (
 	MaxFrameContent = 64 << 20  // bytes; more only for a single row
 )
 
+// Signature is the start of every binary COPY stream; see BinarySignature in src/backend/commands/copyto.c.
+const Signature = "PGCOPY\n\377\r\n\x00"
+
 // Layout of the COPY header; see CopyOutStart and ReceiveCopyBinaryHeader in src/backend/commands/copyto.c and copyfromparse.c.
 const (
-	signature   = "PGCOPY\n\377\r\n\x00"
-	fixedHeader = len(signature) + 4 + 4 // with flags and the length of the extension area
+	fixedHeader = len(Signature) + 4 + 4 // with flags and the length of the extension area
 	chunkFrame  = 4 + 4 + 4              // tag, length, checksum
 )
 
@@ -121,7 +123,7 @@ func (h *Header) AppendBinary(p []byte) ([]byte, error) {
 		h.meta = meta
 	}
 	start := len(p)
-	p = append(p, signature...)
+	p = append(p, Signature...)
 	p = append(p, 0, 0, 0, 0, 0, 0, 0, 0)
 	p = appendChunk(p, tagHaul, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(h.Major)<<16|uint32(h.Minor)), 0))
 	p = appendChunk(p, tagMeta, h.meta)

@@ -15,7 +15,7 @@ import (
 
 // sealed returns a header that consists of these chunks, with right lengths and checksums.
 func sealed(chunks ...Chunk) []byte {
-	p := append([]byte(signature), 0, 0, 0, 0, 0, 0, 0, 0)
+	p := append([]byte(Signature), 0, 0, 0, 0, 0, 0, 0, 0)
 	for _, c := range chunks {
 		p = appendChunk(p, string(c.Tag[:]), c.Payload)
 	}
@@ -73,10 +73,10 @@ func TestHeaderRefused(t *testing.T) {
 		{"text", []byte("1\tone\n2\ttwo\n and so on, a text file"), ErrSignature},
 		{"unfinished", make([]byte, 1000), ErrSignature},
 		{"newlines converted", []byte(strings.Replace(string(sealed(goodHaul)), "\r\n", "\n", 1)), ErrSignature},
-		{"no extension", append([]byte(signature), 0, 0, 0, 0, 0, 0, 0, 0), ErrSignature},
-		{"flags", append([]byte(signature), 0, 1, 0, 0, 0, 0, 0, 1, 0), ErrHeader},
-		{"4 GiB", append([]byte(signature), 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff), ErrLimit},
-		{"64 MiB and one", append([]byte(signature), 0, 0, 0, 0, 0x03, 0xff, 0xff, 0xee), ErrLimit},
+		{"no extension", append([]byte(Signature), 0, 0, 0, 0, 0, 0, 0, 0), ErrSignature},
+		{"flags", append([]byte(Signature), 0, 1, 0, 0, 0, 0, 0, 1, 0), ErrHeader},
+		{"4 GiB", append([]byte(Signature), 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff), ErrLimit},
+		{"64 MiB and one", append([]byte(Signature), 0, 0, 0, 0, 0x03, 0xff, 0xff, 0xee), ErrLimit},
 		{"not ours", sealed(chunk("abcd", "")), ErrHeader},
 		{"major 2", sealed(chunk("HAUL", "\x00\x02\x00\x00\x00\x00\x00\x00"), chunk("WHAT", "")), ErrVersion},
 		{"haul reserved", sealed(chunk("HAUL", "\x00\x01\x00\x00\x00\x00\x00\x01"), goodMeta, goodDgst), ErrHeader},
@@ -160,7 +160,7 @@ func allocated(f func()) uint64 {
 
 // A length is only a claim: a hundred bytes of input must not cost megabytes.
 func TestClaimsCostNothing(t *testing.T) {
-	plain := append([]byte(signature), 0, 0, 0, 0, 0x03, 0xff, 0xff, 0x00)
+	plain := append([]byte(Signature), 0, 0, 0, 0, 0x03, 0xff, 0xff, 0x00)
 	zstd := binary.LittleEndian.AppendUint32(nil, magicFrame)
 	zstd = append(zstd, headerDescriptor, 0, 0, 0, 4)
 	meta := append(sealed(goodHaul)[:fixedHeader+20], "META\x03\xff\x00\x00"...)
