@@ -54,6 +54,7 @@ type Summary struct {
 	Unproven []string
 	Gaps     []Gap
 	Warnings []string
+	Stopped  string // phase after which Options.StopAfter ended the restore; empty: it went to its end
 }
 
 // Gap is something that could not be made on the target; the rest is there.

@@ -1,0 +1,182 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+)
+
+// create makes the target's database as the source's was, and connects to it.
+func (j *job) create(ctx context.Context, f *findings) error {
+	name := j.o.DSN.Config.Database
+	source := j.m.Source.Server
+	sql := "CREATE DATABASE " + pg.QuoteIdent(name) + " TEMPLATE template0"
+	if source.Encoding != "" {
+		sql += " ENCODING " + pg.QuoteLiteral(source.Encoding)
+	}
+	for word, locale := range map[string]string{" LC_COLLATE ": source.Collate, " LC_CTYPE ": source.CType} {
+		if locale != "" {
+			sql += word + pg.QuoteLiteral(locale)
+		}
+	}
+	if source.Provider != "" && source.Provider != "libc" {
+		f.warn("database "+name, "locale provider "+source.Provider, "locale provider libc", "the dump does not say the provider's locale: make the database by hand to have it")
+	}
+	if j.leader.Version >= 150000 {
+		sql += " LOCALE_PROVIDER libc"
+	}
+	if err := j.leader.Exec(ctx, sql); err != nil {
+		f.bad("database "+name, fmt.Sprintf("encoding %s, collate %s, ctype %s", source.Encoding, source.Collate, source.CType), pg.Wrap(err, "CREATE DATABASE").Error(),
+			"install the locale on the target server, or make the database by hand and leave out --create")
+		if pg.State(err) == "" || ctx.Err() != nil {
+			return err
+		}
+		return f.refused()
+	}
+	j.created = true
+	j.logf("database %q made", name)
+	j.databaseProperties(ctx)
+	closeConn(j.leader)
+	j.leader = nil
+	if err := j.connectTarget(ctx); err != nil {
+		return err
+	}
+	if err := j.checkSamples(ctx, f); err != nil {
+		return err
+	}
+	if err := f.refused(); err != nil {
+		f.warn("database "+name, "", "was made, and is empty", "drop it")
+		return &Refused{Phase: phaseA, Findings: f.list}
+	}
+	return nil
+}
+
+// databaseProperties sets what ALTER DATABASE and GRANT ON DATABASE have set at the source. What can't be set is a gap.
+func (j *job) databaseProperties(ctx context.Context) {
+	name := j.o.DSN.Config.Database
+	run := func(kind, what, sql string) {
+		if err := j.leader.Exec(ctx, sql); err != nil {
+			j.gap(0, Gap{Kind: kind, Name: name, SQLState: pg.State(err), Message: pg.Wrap(err, "%s", what).Error()})
+		}
+	}
+	for _, s := range j.m.Source.Settings {
+		sql, err := settingSQL(name, s)
+		if err != nil {
+			j.gap(0, Gap{Kind: "DATABASE PROPERTIES", Name: name, Message: err.Error()})
+			continue
+		}
+		run("DATABASE PROPERTIES", "setting "+s.Name, sql)
+	}
+	if owner := j.m.Source.Owner; owner != "" && !j.o.NoOwner {
+		run("DATABASE", "owner "+string(owner), "ALTER DATABASE "+pg.QuoteIdent(name)+" OWNER TO "+pg.QuoteIdent(owner))
+	}
+	if len(j.m.Source.ACL) == 0 || j.o.NoPrivileges {
+		return
+	}
+	run("ACL", "REVOKE", "REVOKE ALL ON DATABASE "+pg.QuoteIdent(name)+" FROM PUBLIC")
+	for _, g := range j.m.Source.ACL {
+		sql, err := grantSQL(name, g)
+		if err != nil {
+			j.gap(0, Gap{Kind: "ACL", Name: name, Message: err.Error()})
+			continue
+		}
+		run("ACL", "GRANT to "+string(g.Grantee), sql)
+	}
+}
+
+var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)*$`)
+
+// listSettings hold lists of names that are quoted one by one: variable_is_guc_list_quote in src/bin/pg_dump/dumputils.c.
+var listSettings = []string{"local_preload_libraries", "search_path", "session_preload_libraries", "shared_preload_libraries", "temp_tablespaces", "unix_socket_directories"}
+
+// settingSQL writes an ALTER DATABASE … SET as makeAlterConfigCommand in src/bin/pg_dump/dumputils.c does.
+func settingSQL(database string, s format.DatabaseSetting) (string, error) {
+	if !settingName.MatchString(s.Name) {
+		return "", fmt.Errorf("setting %q is not a name", s.Name)
+	}
+	value := pg.QuoteLiteral(s.Value)
+	if slices.Contains(listSettings, strings.ToLower(s.Name)) {
+		list, err := splitList(s.Value)
+		if err != nil {
+			return "", fmt.Errorf("setting %s: %w", s.Name, err)
+		}
+		for i := range list {
+			list[i] = pg.QuoteLiteral(list[i])
+		}
+		value = strings.Join(list, ", ")
+		if len(list) == 0 {
+			value = "''"
+		}
+	}
+	parts := strings.Split(s.Name, ".")
+	for i := range parts {
+		parts[i] = pg.QuoteIdent(parts[i])
+	}
+	return "ALTER DATABASE " + pg.QuoteIdent(database) + " SET " + strings.Join(parts, ".") + " TO " + value, nil
+}
+
+// splitList takes a list of names apart, some of them in double quotes, as SplitGUCList in src/fe_utils does.
+func splitList(s string) (list []string, err error) {
+	rest := strings.TrimSpace(s)
+	for rest != "" {
+		var name string
+		if strings.HasPrefix(rest, `"`) {
+			var b strings.Builder
+			i := 1
+			for {
+				end := strings.IndexByte(rest[i:], '"')
+				if end < 0 {
+					return nil, fmt.Errorf("unterminated double quote in %q", s)
+				}
+				b.WriteString(rest[i : i+end])
+				i += end + 1
+				if i >= len(rest) || rest[i] != '"' {
+					break
+				}
+				b.WriteByte('"')
+				i++
+			}
+			name, rest = b.String(), strings.TrimSpace(rest[i:])
+		} else {
+			end := strings.IndexByte(rest, ',')
+			if end < 0 {
+				end = len(rest)
+			}
+			name, rest = strings.TrimSpace(rest[:end]), rest[end:]
+		}
+		list = append(list, name)
+		if rest == "" {
+			break
+		}
+		if rest[0] != ',' {
+			return nil, fmt.Errorf("no comma behind %q in %q", name, s)
+		}
+		if rest = strings.TrimSpace(rest[1:]); rest == "" {
+			return nil, fmt.Errorf("nothing behind the last comma in %q", s)
+		}
+	}
+	return list, nil
+}
+
+// databasePrivileges are the only words that a dump may put into a GRANT.
+var databasePrivileges = []string{"CREATE", "CONNECT", "TEMPORARY"}
+
+func grantSQL(database string, g format.Grant) (string, error) {
+	if !slices.Contains(databasePrivileges, g.Privilege) {
+		return "", fmt.Errorf("%q is no privilege on a database", g.Privilege)
+	}
+	to := "PUBLIC"
+	if g.Grantee != "" {
+		to = pg.QuoteIdent(g.Grantee)
+	}
+	sql := "GRANT " + g.Privilege + " ON DATABASE " + pg.QuoteIdent(database) + " TO " + to
+	if g.Grantable {
+		sql += " WITH GRANT OPTION"
+	}
+	return sql, nil
+}

@@ -1,0 +1,139 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bytehaul/pghaul/internal/pg"
+)
+
+// Error says what the first problem is and how many there are; Findings has them all.
+func (r *Refused) Error() string {
+	n := 0
+	var first *Finding
+	for i := range r.Findings {
+		if r.Findings[i].Severity != SeverityError {
+			continue
+		}
+		if n++; n == 1 {
+			first = &r.Findings[i]
+		}
+	}
+	if first == nil {
+		return r.Phase + " found a problem"
+	}
+	text := fmt.Sprintf("%s: %s: %s", r.Phase, first.Object, first.says())
+	if n > 1 {
+		text += fmt.Sprintf(" (and %d more)", n-1)
+	}
+	return text
+}
+
+// says puts both sides of a finding into one phrase.
+func (f *Finding) says() string {
+	switch {
+	case f.Dump == "":
+		return f.Target
+	case f.Target == "":
+		return f.Dump
+	}
+	return "the dump: " + f.Dump + "; the target: " + f.Target
+}
+
+// Failed is the error of a restore that stopped part-way: what is done stays done, and says what is left.
+type Failed struct {
+	Phase         string // where it stopped
+	Loaded, Of    int    // segments
+	JournalSchema string // where the journal is kept; empty: there is none, and no --resume
+	Database      string // of the target
+	Created       bool   // the database was made by this restore, and stays
+	Err           error  // context.Canceled for a cancelled one
+}
+
+// Unwrap gives the cause.
+func (f *Failed) Unwrap() error { return f.Err }
+
+// Error names the phase, the cause, and how far the restore came.
+func (f *Failed) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s; not restored: ", f.Phase, f.Err)
+	if f.Of > 0 {
+		fmt.Fprintf(&b, "%d of %d segments are loaded", f.Loaded, f.Of)
+	} else {
+		b.WriteString("no rows were to be loaded")
+	}
+	if f.Created {
+		fmt.Fprintf(&b, "; database %q was made and stays", f.Database)
+	}
+	return b.String()
+}
+
+// Hint says how to go on.
+func (f *Failed) Hint() string {
+	var own interface{ Hint() string }
+	first := ""
+	if errors.As(f.Err, &own) {
+		first = own.Hint() + "; then "
+	} else if pg.State(f.Err) == "53100" {
+		first = "the target's disk is full: make room; then "
+	}
+	if f.JournalSchema == "" {
+		return first + "start again with an empty target: without a journal the restore can't go on where it stopped"
+	}
+	return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume goes on from there", f.JournalSchema)
+}
+
+// hinted is an error with what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+
+// Hint says what to do.
+func (h *hinted) Hint() string { return h.hint }
+
+func withHint(err error, hint string) error { return &hinted{err, hint} }
+
+// findings collects what a preflight sees; all of it, not only the first.
+type findings struct {
+	phase string
+	list  []Finding
+}
+
+func (f *findings) add(x Finding) { f.list = append(f.list, x) }
+
+// bad adds an error.
+func (f *findings) bad(object, fromDump, target, hint string) {
+	f.add(Finding{SeverityError, object, fromDump, target, hint})
+}
+
+// warn adds a warning.
+func (f *findings) warn(object, fromDump, target, hint string) {
+	f.add(Finding{SeverityWarning, object, fromDump, target, hint})
+}
+
+// refused gives the error that the findings make, if any of them is one.
+func (f *findings) refused() error {
+	for _, x := range f.list {
+		if x.Severity == SeverityError {
+			return &Refused{Phase: f.phase, Findings: f.list}
+		}
+	}
+	return nil
+}
+
+// canceled tells a cancel from a failure.
+func canceled(ctx context.Context, err error) error {
+	if ctx.Err() == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return cause
+}

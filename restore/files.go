@@ -1,0 +1,109 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/pipeline"
+)
+
+// openSegment opens a data file and reads its header; the caller closes the file.
+func (j *job) openSegment(t *loadTable, i int) (fs.File, *format.Reader, error) {
+	path := t.entry.Segments[i].Path
+	f, err := j.root.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := format.NewReader(f)
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, nil, nameFile(err, path)
+	}
+	r.SetFile(path)
+	if err := j.sameHeader(t, r.Header()); err != nil {
+		_ = f.Close() // it was only read
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, r, nil
+}
+
+// sameHeader compares a file's own word with the manifest's.
+func (j *job) sameHeader(t *loadTable, h *format.Header) error {
+	m := &h.Meta
+	if m.DumpID != j.m.DumpID {
+		return fmt.Errorf("belongs to dump %q, not to %q", m.DumpID, j.m.DumpID)
+	}
+	if m.Table.Schema != t.entry.Schema || m.Table.Name != t.entry.Name {
+		return fmt.Errorf("holds rows of table %q, not of %q", pg.Qualified{Schema: m.Table.Schema, Name: m.Table.Name}.String(), t.name.String())
+	}
+	columns := storedColumns(m.Columns)
+	if len(columns) != len(t.columns) {
+		return fmt.Errorf("has %d columns, not %d", len(columns), len(t.columns))
+	}
+	for i, c := range columns {
+		if want := t.columns[i]; c.Name != want.Name || !sameType(c, want) {
+			return fmt.Errorf("column %d is %q of type %s, not %q of type %s", i+1, string(c.Name), c.Type, string(want.Name), want.Type)
+		}
+	}
+	return nil
+}
+
+// checkHeaders reads the header of one file of each table: its types and samples.
+func (j *job) checkHeaders(ctx context.Context, f *findings) error {
+	if j.o.SchemaOnly {
+		return nil
+	}
+	for _, t := range j.plan.tables {
+		if len(t.entry.Segments) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		file, r, err := j.openSegment(t, 0)
+		if err != nil {
+			f.bad(t.entry.Segments[0].Path, err.Error(), "", damagedHint)
+			continue
+		}
+		t.types, t.samples = r.Header().Meta.Types, r.Header().Meta.Samples
+		_ = file.Close() // it was only read
+	}
+	return nil
+}
+
+const damagedHint = "take the dump again, or the file from another copy of it"
+
+// checkFiles reads every chosen file.
+func (j *job) checkFiles(ctx context.Context, f *findings) error {
+	if j.o.SchemaOnly {
+		return nil
+	}
+	for _, t := range j.plan.tables {
+		for i := range t.entry.Segments {
+			if err := j.checkFile(ctx, t, i); err != nil {
+				if ctx.Err() != nil {
+					return err
+				}
+				f.bad(t.entry.Segments[i].Path, err.Error(), "", damagedHint)
+			}
+		}
+	}
+	return nil
+}
+
+func (j *job) checkFile(ctx context.Context, t *loadTable, i int) error {
+	file, r, err := j.openSegment(t, i)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	w := r.Walker()
+	if err := pipeline.Run(ctx, pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: []pipeline.Stage{&flow.Parse{Walker: w}}, Sink: flow.Discard{}, Pool: j.pool}); err != nil {
+		return err
+	}
+	return r.Finish(w.Totals())
+}

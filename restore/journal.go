@@ -1,0 +1,179 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+)
+
+// journal says, in the target itself, what of a restore is done: a segment's row is written in the transaction that loads it, so
+// that each is loaded exactly once whatever dies when. Rows of unlogged tables are gone after a crash, so their segments are noted
+// in an unlogged table, which is empty then too.
+type journal struct {
+	schema string
+	dumpID string
+
+	phases   map[string]bool
+	segments map[string]bool // by segmentKey
+	gaps     []journalGap
+	choice   string
+}
+
+// journalGap is something that could not be made, for another try.
+type journalGap struct {
+	Phase string
+	Entry int // of the archive; 0: none
+	Gap
+}
+
+// phaseTruncate is noted as a phase of its own, in the transaction that empties the tables.
+const phaseTruncate = "truncate"
+
+func newJournal(schema, dumpID string) *journal {
+	return &journal{schema: schema, dumpID: dumpID, phases: map[string]bool{}, segments: map[string]bool{}}
+}
+
+func (j *journal) table(name string) string {
+	return pg.QuoteName(format.Name(j.schema), format.Name(name))
+}
+
+func segmentKey(target pg.Qualified, path string) string { return target.SQL() + " " + path }
+
+// journalTables are the relations that a journal is made of.
+var journalTables = []string{"restore", "phase", "segment", "segment_unlogged", "gap"}
+
+// journalState is what the target has in the place of the journal.
+type journalState int
+
+const (
+	journalNone    journalState = iota
+	journalForeign              // a schema of that name which is no journal
+	journalOther                // of another dump
+	journalOurs
+)
+
+// read looks what is there, and takes it over if it is of the same dump. otherID is the dump of another one's journal.
+func (j *journal) read(ctx context.Context, c *pg.Conn) (state journalState, otherID string, err error) {
+	exists, err := c.SchemaExists(ctx, format.Name(j.schema))
+	if err != nil || !exists {
+		return journalNone, "", err
+	}
+	names := make([]pg.Qualified, len(journalTables))
+	for i, t := range journalTables {
+		names[i] = pg.Qualified{Schema: format.Name(j.schema), Name: format.Name(t)}
+	}
+	found, err := c.Targets(ctx, names)
+	if err != nil {
+		return journalNone, "", err
+	}
+	if len(found) != len(journalTables) {
+		return journalForeign, "", nil
+	}
+	if err := c.QueryRow(ctx, `SELECT dump_id, choice FROM `+j.table("restore")).Scan(&otherID, &j.choice); err != nil {
+		return journalForeign, "", pg.Wrap(err, "journal %s", j.schema)
+	}
+	if otherID != j.dumpID {
+		return journalOther, otherID, nil
+	}
+	return journalOurs, otherID, j.readRows(ctx, c)
+}
+
+func (j *journal) readRows(ctx context.Context, c *pg.Conn) error {
+	var name, target, segment string
+	rows, err := c.Query(ctx, `SELECT name FROM `+j.table("phase"))
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&name}, func() error { j.phases[name] = true; return nil })
+	}
+	if err != nil {
+		return pg.Wrap(err, "journal of phases")
+	}
+	rows, err = c.Query(ctx, `SELECT target, segment FROM `+j.table("segment")+` UNION ALL SELECT target, segment FROM `+j.table("segment_unlogged"))
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&target, &segment}, func() error { j.segments[target+" "+segment] = true; return nil })
+	}
+	if err != nil {
+		return pg.Wrap(err, "journal of segments")
+	}
+	rows, err = c.Query(ctx, `SELECT phase, entry, kind, name, sqlstate, message FROM `+j.table("gap")+` ORDER BY n`)
+	if err != nil {
+		return pg.Wrap(err, "journal of gaps")
+	}
+	j.gaps, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (g journalGap, err error) {
+		return g, r.Scan(&g.Phase, &g.Entry, &g.Kind, &g.Name, &g.SQLState, &g.Message)
+	})
+	return pg.Wrap(err, "journal of gaps")
+}
+
+// begin makes the journal.
+func (j *journal) begin(ctx context.Context, c *pg.Conn, choice string) error {
+	segment := `(dump_id text NOT NULL, target text NOT NULL, segment text NOT NULL, rows int8 NOT NULL, loaded timestamptz NOT NULL DEFAULT pg_catalog.now(),
+ PRIMARY KEY (dump_id, target, segment))`
+	err := c.Exec(ctx, `BEGIN; CREATE SCHEMA `+pg.QuoteIdent(j.schema)+`;
+COMMENT ON SCHEMA `+pg.QuoteIdent(j.schema)+` IS 'journal of an unfinished restore by pghaul';
+CREATE TABLE `+j.table("restore")+` (dump_id text PRIMARY KEY, choice text NOT NULL, started timestamptz NOT NULL DEFAULT pg_catalog.now());
+CREATE TABLE `+j.table("phase")+` (name text PRIMARY KEY, finished timestamptz NOT NULL DEFAULT pg_catalog.now());
+CREATE TABLE `+j.table("segment")+` `+segment+`;
+CREATE UNLOGGED TABLE `+j.table("segment_unlogged")+` `+segment+`;
+CREATE TABLE `+j.table("gap")+` (n int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, phase text NOT NULL, entry int4 NOT NULL, kind text NOT NULL, name text NOT NULL,
+ sqlstate text NOT NULL, message text NOT NULL);
+INSERT INTO `+j.table("restore")+` VALUES (`+c.TextLiteral(j.dumpID)+`, `+c.TextLiteral(choice)+`); COMMIT`)
+	if err != nil {
+		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
+	}
+	return pg.Wrap(err, "journal schema %q", j.schema)
+}
+
+// phaseSQL notes that a phase is done.
+func (j *journal) phaseSQL(c *pg.Conn, phase string) string {
+	return `INSERT INTO ` + j.table("phase") + ` VALUES (` + c.TextLiteral(phase) + `)`
+}
+
+// finish notes that a phase is done, and what it could not make, in one transaction.
+func (j *journal) finish(ctx context.Context, c *pg.Conn, phase string, gaps []journalGap) error {
+	sql := "BEGIN; DELETE FROM " + j.table("gap") + " WHERE phase = " + c.TextLiteral(phase) + "; "
+	for _, g := range gaps {
+		sql += fmt.Sprintf("INSERT INTO %s (phase, entry, kind, name, sqlstate, message) VALUES (%s, %d, %s, %s, %s, %s); ", j.table("gap"),
+			c.TextLiteral(phase), g.Entry, c.TextLiteral(g.Kind), c.TextLiteral(g.Name), c.TextLiteral(g.SQLState), c.TextLiteral(g.Message))
+	}
+	err := c.Exec(ctx, sql+j.phaseSQL(c, phase)+" ON CONFLICT DO NOTHING; COMMIT")
+	if err != nil {
+		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
+		return pg.Wrap(err, "journal of phase %s", phase)
+	}
+	j.phases[phase] = true
+	return nil
+}
+
+// segmentSQL notes a segment; 23505 says that it is loaded already.
+func (j *journal) segmentSQL(c *pg.Conn, t *loadTable, seg *format.ManifestSegment) string {
+	return fmt.Sprintf("INSERT INTO %s (dump_id, target, segment, rows) VALUES (%s, %s, %s, %d)", j.segmentTable(t),
+		c.TextLiteral(j.dumpID), c.TextLiteral(t.into.SQL()), c.TextLiteral(seg.Path), seg.Rows)
+}
+
+func (j *journal) segmentTable(t *loadTable) string {
+	if t.target.Persistence == 'u' || t.entry.Unlogged {
+		return j.table("segment_unlogged")
+	}
+	return j.table("segment")
+}
+
+// hasSegment asks the target whether a segment is loaded: after a commit whose answer was lost.
+func (j *journal) hasSegment(ctx context.Context, c *pg.Conn, t *loadTable, seg *format.ManifestSegment) (yes bool, err error) {
+	err = c.QueryRow(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM %s WHERE dump_id = %s AND target = %s AND segment = %s)", j.segmentTable(t),
+		c.TextLiteral(j.dumpID), c.TextLiteral(t.into.SQL()), c.TextLiteral(seg.Path))).Scan(&yes)
+	return yes, pg.Wrap(err, "journal of segments")
+}
+
+// done tells whether a segment was loaded when the journal was read.
+func (j *journal) done(t *loadTable, seg *format.ManifestSegment) bool {
+	return j != nil && j.segments[segmentKey(t.into, seg.Path)]
+}
+
+// drop removes the journal of a complete restore.
+func (j *journal) drop(ctx context.Context, c *pg.Conn) error {
+	return pg.Wrap(c.Exec(ctx, `SET client_min_messages = error; DROP SCHEMA `+pg.QuoteIdent(j.schema)+` CASCADE`), "end of journal %q", j.schema)
+}

@@ -1,0 +1,358 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/pipeline"
+	"github.com/bytehaul/pghaul/internal/progress"
+)
+
+// data loads all segments, as many at a time as there are jobs.
+func (j *job) data(ctx context.Context) error {
+	if err := j.checkTablesKnown(ctx); err != nil {
+		return err
+	}
+	if err := j.truncate(ctx); err != nil {
+		return err
+	}
+	backends := &backends{}
+	monitor, stop := context.WithCancel(ctx)
+	var watched sync.WaitGroup
+	watched.Go(func() { j.watchServer(monitor, backends) })
+	defer func() {
+		stop()
+		watched.Wait()
+	}()
+	q := newQueue(j.plan.tables)
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(j.o.Jobs, max(1, j.plan.segments)) {
+		group.Go(func() error {
+			w := &worker{job: j, backends: backends}
+			defer w.close()
+			return w.run(ctx, q)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctxOf(j, q)
+}
+
+// ctxOf tells a data phase that has loaded everything from one that was ended between two segments.
+func ctxOf(j *job, q *queue) error {
+	for _, t := range q.tables {
+		if !t.done() {
+			return fmt.Errorf("table %s: %d segments are not loaded: %w", t.name, len(t.left)+t.running, context.Canceled)
+		}
+	}
+	return nil
+}
+
+// watchServer shows what the target's backends wait for. A server that does not tell is no reason to stop.
+func (j *job) watchServer(ctx context.Context, b *backends) {
+	if j.o.Tracker == nil {
+		return
+	}
+	err := pg.SampleWaits(ctx, j.o.DSN, b.list, func(shares map[string]float64) { j.o.Tracker.SetWaits(progress.Target, shares) })
+	if err != nil && ctx.Err() == nil {
+		j.logf("wait events of the target: %v", err)
+	}
+}
+
+// backends are the server processes that load rows now.
+type backends struct {
+	mu   sync.Mutex
+	pids map[uint32]bool
+}
+
+func (b *backends) set(pid uint32, on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pids == nil {
+		b.pids = map[uint32]bool{}
+	}
+	if on {
+		b.pids[pid] = true
+	} else {
+		delete(b.pids, pid)
+	}
+}
+
+func (b *backends) list() []uint32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return keysOf(b.pids)
+}
+
+// worker loads segments over a session of its own.
+type worker struct {
+	*job
+	backends *backends
+	conn     *pg.Conn
+	table    *loadTable // whose statement is made up
+	copy     string
+	truncate string
+}
+
+func (w *worker) connect(ctx context.Context) (err error) {
+	if w.conn, err = w.connectData(ctx); err == nil {
+		w.backends.set(w.conn.PID(), true)
+	}
+	return err
+}
+
+func (w *worker) close() {
+	if w.conn != nil {
+		w.backends.set(w.conn.PID(), false)
+		closeConn(w.conn)
+		w.conn = nil
+	}
+}
+
+func (w *worker) run(ctx context.Context, q *queue) error {
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	var last *loadTable
+	for {
+		t, i, ok := q.next(ctx, last)
+		if !ok {
+			return ctx.Err()
+		}
+		if err := w.segment(ctx, t, i); err != nil {
+			return segmentError(t, i, err)
+		}
+		w.loaded.Add(1)
+		q.finish(t)
+		last = t
+	}
+}
+
+// segment loads one segment in one transaction: the journal's row first, so that nobody loads it twice.
+func (w *worker) segment(ctx context.Context, t *loadTable, i int) (err error) {
+	seg := &t.entry.Segments[i]
+	if err := w.prepare(ctx, t); err != nil {
+		return err
+	}
+	done, err := w.begin(ctx, t, seg)
+	if err != nil {
+		return w.rollback(err)
+	}
+	if done {
+		t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
+		return nil
+	}
+	count := &counter{table: t.progress}
+	t.progress.StartSegment()
+	defer func() {
+		if err != nil {
+			t.progress.Unwind(count.rows, count.bytes)
+		}
+		t.progress.EndSegment(canceled(ctx, err))
+	}()
+	if err := w.copySegment(ctx, t, i, count); err != nil {
+		return w.rollback(err)
+	}
+	if t.config() {
+		if err := w.unstage(ctx, t); err != nil {
+			return w.rollback(err)
+		}
+	}
+	return w.commit(ctx, t, seg)
+}
+
+// prepare writes the COPY statement for a table, in the session's encoding.
+func (w *worker) prepare(ctx context.Context, t *loadTable) error {
+	if w.table == t {
+		return nil
+	}
+	table, columns, err := tableSQL(ctx, w.conn, t)
+	if err != nil {
+		return err
+	}
+	w.truncate = "TRUNCATE ONLY " + table
+	options := "FORMAT binary"
+	if t.freeze {
+		options += ", FREEZE"
+	}
+	if t.config() {
+		table = stagingTable
+	}
+	w.table, w.copy = t, "COPY "+table+listOf(columns)+" FROM STDIN ("+options+")"
+	return nil
+}
+
+// listOf puts a column list into parentheses. A table without columns has none: COPY's syntax does not know an empty one.
+func listOf(columns string) string {
+	if columns == "" {
+		return ""
+	}
+	return " (" + columns + ")"
+}
+
+// begin starts the transaction. done tells that the segment is loaded already.
+func (w *worker) begin(ctx context.Context, t *loadTable, seg *format.ManifestSegment) (done bool, err error) {
+	sql := "BEGIN"
+	if w.journal != nil {
+		sql += "; " + w.journal.segmentSQL(w.conn, t, seg)
+	}
+	if err := w.conn.Exec(ctx, sql); err != nil {
+		if pg.State(err) == pg.StateUniqueViolation {
+			return true, w.conn.Exec(ctx, "ROLLBACK")
+		}
+		return false, pg.Wrap(err, "journal")
+	}
+	switch {
+	case t.config():
+		return false, w.stage(ctx, t)
+	case t.freeze:
+		return false, pg.Wrap(w.conn.Exec(ctx, w.truncate), "TRUNCATE of %s", t.into)
+	}
+	return false, nil
+}
+
+// counter counts the rows of one segment for its table, and remembers how many, in case they are rolled back.
+type counter struct {
+	table       *progress.Table
+	rows, bytes int64
+}
+
+// Add implements [flow.Counter].
+func (c *counter) Add(rows, bytes int64) {
+	c.rows += rows
+	c.bytes += bytes
+	c.table.Add(rows, bytes)
+}
+
+// copySegment sends a file through COPY and compares what arrived with what the file, the manifest and the server say.
+func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *counter) error {
+	seg := &t.entry.Segments[i]
+	file, r, err := w.openSegment(t, i)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	parse := &flow.Parse{Walker: r.Walker(), Count: count}
+	sink := &flow.ServerSink{Conn: w.conn, SQL: w.copy}
+	lane := pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: []pipeline.Stage{parse}, Sink: sink, Pool: w.pool, Meters: laneMeters(w.o.Tracker)}
+	if err := pipeline.Run(ctx, lane); err != nil {
+		return nameFile(err, seg.Path)
+	}
+	totals := parse.Walker.Totals()
+	if err := r.Finish(totals); err != nil {
+		return nameFile(err, seg.Path)
+	}
+	if totals.Rows != seg.Rows || totals.Length != seg.RawBytes || totals.Digest.String() != seg.RowDigest {
+		return fmt.Errorf("%s holds %s; the manifest says %d rows, %d bytes, digest %s", seg.Path, totals, seg.Rows, seg.RawBytes, seg.RowDigest)
+	}
+	if sink.Loaded != seg.Rows {
+		return fmt.Errorf("the server took %d of %d rows: a trigger or a rule has kept the others out", sink.Loaded, seg.Rows)
+	}
+	return nil
+}
+
+// laneMeters picks the meters of a lane of three places out of the tracker's: there is nothing to convert.
+func laneMeters(t *progress.Tracker) []*pipeline.Meter {
+	all := t.Meters()
+	if len(all) == 4 {
+		return []*pipeline.Meter{all[0], all[1], all[3]}
+	}
+	if len(all) == 3 {
+		return all
+	}
+	return nil
+}
+
+// nameFile puts the file's name into a format error that lacks it.
+func nameFile(err error, path string) error {
+	var e *format.Error
+	if errors.As(err, &e) && e.File == "" {
+		e.File = path
+	}
+	return err
+}
+
+// rollbackTime bounds the wait for a ROLLBACK on a session that may be dying.
+const rollbackTime = 10 * time.Second
+
+// rollback ends the transaction and keeps the first error. On a session that is gone there is nothing to end.
+func (w *worker) rollback(err error) error {
+	if w.conn.IsClosed() {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)
+	defer cancel()
+	if e := w.conn.Exec(ctx, "ROLLBACK"); e != nil {
+		w.logf("ROLLBACK: %v", e)
+	}
+	return err
+}
+
+// commit ends the transaction. When the answer is lost with the connection, the journal knows.
+func (w *worker) commit(ctx context.Context, t *loadTable, seg *format.ManifestSegment) error {
+	err := w.conn.Exec(ctx, "COMMIT")
+	if err == nil {
+		return nil
+	}
+	if !pg.ConnectionLost(err) || w.journal == nil || ctx.Err() != nil {
+		return pg.Wrap(err, "COMMIT")
+	}
+	w.close()
+	w.table = nil
+	if e := w.connect(ctx); e != nil {
+		return errors.Join(pg.Wrap(err, "COMMIT"), e)
+	}
+	there, e := w.journal.hasSegment(ctx, w.conn, t, seg)
+	if e != nil || !there {
+		return errors.Join(pg.Wrap(err, "COMMIT"), e)
+	}
+	w.logf("table %s: the answer to COMMIT was lost; the journal says that %s is loaded", t.name, seg.Path)
+	return nil
+}
+
+// atLine finds the place in the CONTEXT of a COPY's error: "COPY orders, line 7, column price".
+var atLine = regexp.MustCompile(`^COPY .*, line (\d+)(?:, column (.*))?$`)
+
+// segmentError says which table, segment, row and column an error is about.
+func segmentError(t *loadTable, i int, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	at := fmt.Sprintf("table %s, segment %d (%s)", t.name, i+1, t.entry.Segments[i].Path)
+	var damage *format.Error
+	var server *pgconn.PgError
+	switch {
+	case errors.As(err, &damage):
+		if damage.Column > 0 && damage.Column <= len(t.columns) {
+			at += fmt.Sprintf(", column %q", string(t.columns[damage.Column-1].Name))
+		}
+		return withHint(fmt.Errorf("%s: %w", at, err), damagedHint)
+	case errors.As(err, &server):
+		for line := range strings.SplitSeq(server.Where, "\n") {
+			if m := atLine.FindStringSubmatch(line); m != nil {
+				at += ", row " + m[1]
+				if m[2] != "" {
+					at += fmt.Sprintf(", column %q", strings.SplitN(m[2], ":", 2)[0])
+				}
+				break
+			}
+		}
+	}
+	var wrapped *pg.Error
+	if errors.As(err, &wrapped) {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return pg.Wrap(err, "%s", at)
+}

@@ -1,0 +1,147 @@
+package restore
+
+import (
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/progress"
+)
+
+// loadTable is one table of the dump on its way into the target.
+type loadTable struct {
+	entry   *format.ManifestTable
+	name    pg.Qualified
+	into    pg.Qualified    // where its rows go: itself, or its root
+	columns []format.Column // in the order of the files
+	types   []format.Type   // that the columns reach, from the first file's header
+	samples []format.Samples
+
+	target   *pg.Target // of into, once it is known to fit
+	freeze   bool       // its one segment goes in with TRUNCATE and COPY FREEZE
+	after    []*loadTable
+	progress *progress.Table
+
+	left    []int // segments that no worker has taken, guarded by the queue
+	running int
+	started bool
+}
+
+// config tells that the table belongs to an extension, which fills it in part when it is made.
+func (t *loadTable) config() bool { return t.entry.ExtensionConfig }
+
+// done tells that all segments are in.
+func (t *loadTable) done() bool { return len(t.left) == 0 && t.running == 0 }
+
+// bytesLeft counts what no worker has taken yet.
+func (t *loadTable) bytesLeft() (n int64) {
+	for _, i := range t.left {
+		n += t.entry.Segments[i].RawBytes
+	}
+	return n
+}
+
+// columnNames are the names in the order of the files.
+func (t *loadTable) columnNames() []format.Name {
+	names := make([]format.Name, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// plan is what a restore is going to load.
+type plan struct {
+	choice    *choice
+	tables    []*loadTable
+	sequences []format.Sequence
+	matviews  []format.MatView
+	segments  int
+}
+
+// newPlan chooses what to load out of a manifest.
+func newPlan(o *Options, m *format.Manifest) (*plan, error) {
+	c, err := newChoice(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{choice: c}
+	viaRoot := map[pg.Qualified]bool{}
+	for i := range m.Tables {
+		e := &m.Tables[i]
+		t := &loadTable{entry: e, name: pg.Qualified{Schema: e.Schema, Name: e.Name}}
+		t.into = t.name
+		chosen := c.has(t.name)
+		if e.Root != nil {
+			root := pg.Qualified{Schema: e.Root.Schema, Name: e.Root.Name}
+			chosen = c.has(t.name, root)
+			if e.ViaRoot {
+				t.into, viaRoot[root] = root, true
+			}
+		}
+		if !chosen {
+			continue
+		}
+		t.columns = storedColumns(e.Columns)
+		for i := range e.Segments {
+			t.left = append(t.left, i)
+		}
+		p.segments += len(e.Segments)
+		p.tables = append(p.tables, t)
+	}
+	for _, s := range m.Sequences {
+		if c.byTables() || c.has(pg.Qualified{Schema: s.Schema, Name: s.Name}) { // with tables chosen one by one, those that belong to them
+			p.sequences = append(p.sequences, s)
+		}
+	}
+	for _, v := range m.MatViews {
+		if v.Populated && c.has(pg.Qualified{Schema: v.Schema, Name: v.Name}) {
+			p.matviews = append(p.matviews, v)
+		}
+	}
+	if err := unmatched(c.tables); err != nil {
+		return nil, err
+	}
+	p.chooseFreeze(o, viaRoot)
+	return p, nil
+}
+
+// storedColumns are those whose values are in the rows.
+func storedColumns(all []format.Column) []format.Column {
+	stored := make([]format.Column, 0, len(all))
+	for _, c := range all {
+		if c.Generated == "" {
+			stored = append(stored, c)
+		}
+	}
+	return stored
+}
+
+// chooseFreeze marks the tables that this restore makes or empties, as far as the dump tells: the target may have reasons against it.
+// A partition stays out when rows may come into it through its root too.
+func (p *plan) chooseFreeze(o *Options, viaRoot map[pg.Qualified]bool) {
+	for _, t := range p.tables {
+		ours := !o.DataOnly || o.OnExisting == Truncate
+		shared := t.entry.Root != nil && viaRoot[pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}]
+		t.freeze = ours && len(t.entry.Segments) == 1 && !shared && !t.config() && t.into == t.name
+	}
+}
+
+// track makes the tables known to the tracker.
+func (p *plan) track(tracker *progress.Tracker) {
+	for _, t := range p.tables {
+		t.progress = tracker.AddTable(progress.TableInfo{Name: t.name.String(), Rows: t.entry.Rows, RowsExact: true, Bytes: t.entry.Bytes, BytesExact: true,
+			Segments: len(t.entry.Segments), Columns: len(t.columns)})
+	}
+}
+
+// names are the relations that rows go into, each once.
+func (p *plan) names() []pg.Qualified {
+	seen := map[pg.Qualified]bool{}
+	var list []pg.Qualified
+	for _, t := range p.tables {
+		if !seen[t.into] {
+			seen[t.into] = true
+			list = append(list, t.into)
+		}
+	}
+	return list
+}

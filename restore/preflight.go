@@ -1,0 +1,325 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/pgtools"
+)
+
+// The two preflights: before anything is written, and behind pre-data before the first row.
+const (
+	phaseA = "preflight A"
+	phaseB = "preflight B"
+)
+
+// maintenance are the databases from which another one is made.
+var maintenance = []string{"postgres", "template1"}
+
+// preflightA checks everything that can be checked before anything is written, then makes what the phases behind it need: the database that
+// --create asks for, and the journal.
+func (j *job) preflightA(ctx context.Context) error {
+	f := &findings{phase: phaseA}
+	if err := j.connect(ctx, f); err != nil {
+		return err
+	}
+	if err := f.refused(); err != nil {
+		return err
+	}
+	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkArchive, j.checkHeaders, j.checkFiles} {
+		if err := check(ctx, f); err != nil {
+			return err
+		}
+	}
+	if j.lock != nil {
+		for _, check := range []func(context.Context, *findings) error{j.checkJournal, j.checkSamples, j.checkExisting} {
+			if err := check(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.refused(); err != nil {
+		return err
+	}
+	if j.lock == nil {
+		if err := j.create(ctx, f); err != nil {
+			return err
+		}
+	}
+	for _, x := range f.list {
+		j.warn("%s: %s", x.Object, x.says())
+	}
+	if err := j.confirm(ctx); err != nil {
+		return err
+	}
+	if j.journal != nil && !j.resumed {
+		if err := j.journal.begin(ctx, j.leader, j.fingerprint()); err != nil {
+			return err
+		}
+	}
+	j.track()
+	return j.journalProperties(ctx)
+}
+
+// phaseProperties is what a new database got besides its tables; in the journal it is a phase of its own.
+const phaseProperties = "database"
+
+// journalProperties notes what --create could not set, and tries it again on a resumed restore.
+func (j *job) journalProperties(ctx context.Context) error {
+	if j.resumed && len(j.journalGaps(phaseProperties)) > 0 {
+		j.databaseProperties(ctx)
+	} else if !j.created {
+		return nil
+	}
+	if j.journal == nil {
+		return nil
+	}
+	return j.journal.finish(ctx, j.leader, phaseProperties, j.gaps)
+}
+
+// fingerprint tells restores of the same dump apart that load different parts of it.
+func (j *job) fingerprint() string {
+	return fmt.Sprintf("data-only=%t schema-only=%t %s", j.o.DataOnly, j.o.SchemaOnly, j.plan.choice)
+}
+
+// track makes the tables known, and takes out what an earlier run has loaded.
+func (j *job) track() {
+	if j.o.SchemaOnly {
+		return
+	}
+	j.plan.track(j.o.Tracker)
+	for _, t := range j.plan.tables {
+		var left []int
+		for i := range t.entry.Segments {
+			seg := &t.entry.Segments[i]
+			if !j.journal.done(t, seg) {
+				left = append(left, i)
+				continue
+			}
+			j.loaded.Add(1)
+			t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
+		}
+		t.left = left
+	}
+}
+
+// connect opens the leader: to the target, with the restore's lock, or to a maintenance database when the target is still to be made.
+func (j *job) connect(ctx context.Context, f *findings) error {
+	name := j.o.DSN.Config.Database
+	if j.o.Create {
+		c, err := j.connectMaintenance(ctx)
+		if err != nil {
+			return err
+		}
+		exists, err := c.DatabaseExists(ctx, name)
+		if err == nil && !exists {
+			j.leader = c
+			return nil
+		}
+		closeConn(c)
+		if err != nil {
+			return err
+		}
+		if !j.o.Resume {
+			f.bad("database "+name, "", "exists already", "leave out --create to restore into it, drop it, or go on with an interrupted restore by --resume")
+			return nil
+		}
+	}
+	return j.connectTarget(ctx)
+}
+
+func (j *job) connectMaintenance(ctx context.Context) (*pg.Conn, error) {
+	var failures []error
+	for _, name := range maintenance {
+		c, err := pg.Connect(ctx, j.o.DSN.WithDatabase(name), pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+		if err == nil {
+			return c, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, errors.Join(failures...)
+}
+
+func (j *job) connectTarget(ctx context.Context) error {
+	c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+	if err != nil {
+		if pg.State(err) == pg.StateUndefinedDatabase {
+			return withHint(err, "--create makes the database")
+		}
+		return err
+	}
+	j.leader = c
+	j.o.DSN = j.o.DSN.Pin(c)
+	return j.takeLock(ctx)
+}
+
+// checkServer compares the servers: versions, encodings, roles, extensions, privileges.
+func (j *job) checkServer(ctx context.Context, f *findings) error {
+	source := j.m.Source.Server
+	from, to := source.VersionNum/10000, j.leader.Version/10000
+	if to < from && !j.o.DataOnly {
+		f.bad("server", fmt.Sprintf("taken from PostgreSQL %d", from), fmt.Sprintf("PostgreSQL %d", to), "definitions do not go down to an earlier version: make the tables by hand and restore with --data-only")
+	}
+	if !j.o.Create {
+		j.checkEncoding(ctx, f)
+	}
+	if err := j.checkRoles(ctx, f); err != nil {
+		return err
+	}
+	if !j.o.DataOnly && !j.plan.choice.byTables() {
+		names := make([]format.Name, len(j.m.Extensions))
+		for i, e := range j.m.Extensions {
+			names[i] = e.Name
+		}
+		missing, err := j.leader.MissingExtensions(ctx, names)
+		if err != nil {
+			return err
+		}
+		for _, name := range missing {
+			f.bad("extension "+string(name), "installed", "not available", "install the extension's files on the target server")
+		}
+	}
+	return j.checkRights(ctx, f)
+}
+
+// checkEncoding asks whether the rows' encoding can become the target's.
+func (j *job) checkEncoding(ctx context.Context, f *findings) {
+	from, to := j.m.Source.Server.Encoding, j.leader.Encoding
+	object := "database " + j.o.DSN.Config.Database
+	switch {
+	case from == to:
+	case from == "SQL_ASCII":
+		f.bad(object, "encoding SQL_ASCII: bytes of any encoding", "encoding "+to, "restore into a database made with ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0 (--create makes it)")
+	case to == "SQL_ASCII":
+		f.warn(object, "encoding "+from, "encoding SQL_ASCII: texts keep the bytes of "+from, "")
+	case to != "UTF8":
+		f.warn(object, "encoding "+from, "encoding "+to+": characters that it lacks will be refused when their row comes", "")
+	}
+	if j.m.Source.Server.Collate != "" && from == to {
+		if s, err := j.leader.Server(ctx); err == nil && (s.Collate != j.m.Source.Server.Collate || s.Provider != j.m.Source.Server.Provider) {
+			f.warn(object, "collation "+j.m.Source.Server.Collate+" of "+j.m.Source.Server.Provider, "collation "+s.Collate+" of "+s.Provider+": texts sort in another order", "")
+		}
+	}
+}
+
+func (j *job) checkRoles(ctx context.Context, f *findings) error {
+	if j.o.DataOnly || j.o.NoOwner && j.o.NoPrivileges {
+		return nil
+	}
+	missing, err := j.leader.MissingRoles(ctx, j.m.Roles)
+	for _, role := range missing {
+		f.warn("role "+string(role), "owns or is granted something", "no such role", "create the role, or restore with --no-owner and --no-privileges")
+	}
+	return err
+}
+
+func (j *job) checkRights(ctx context.Context, f *findings) error {
+	rights, err := j.leader.Rights(ctx)
+	if err != nil {
+		return err
+	}
+	object := "database " + j.o.DSN.Config.Database
+	switch {
+	case j.lock == nil && !rights.CreateDB:
+		f.bad(object, "", "the role may not create databases", "let somebody create it who may")
+	case j.lock == nil:
+	case j.journal != nil && !rights.Create:
+		f.bad(object, "", "the role may not create schemas, which the journal needs", "GRANT CREATE ON DATABASE, or restore with --no-journal")
+	case !j.o.DataOnly && !rights.Create:
+		f.warn(object, "", "the role may not create schemas", "GRANT CREATE ON DATABASE")
+	}
+	return nil
+}
+
+// checkArchive finds pg_restore and lists the archive of definitions, when the restore needs it.
+func (j *job) checkArchive(ctx context.Context, f *findings) error {
+	large := j.m.LargeObjects > 0 && !j.o.SchemaOnly && j.plan.choice.all()
+	if j.o.DataOnly && !large {
+		return unmatchedSchemas(j.plan)
+	}
+	if j.m.Schema == nil {
+		f.bad(format.SchemaName, "holds no definitions", "", "the dump was taken with --data-only: make the tables, then restore with --data-only")
+		return nil
+	}
+	tools, err := pgtools.Find(j.o.PgBinDir, j.m.Source.Server.VersionNum/10000)
+	if err != nil {
+		return err
+	}
+	j.tools = tools
+	j.tools.Line = func(line string) { j.logf("%s", line) }
+	if j.archive, err = j.readArchive(ctx); err != nil {
+		return err
+	}
+	if j.plan.choice.byTables() || j.plan.choice.all() {
+		return nil
+	}
+	for _, e := range j.archive.entries {
+		j.plan.choice.hasSchema(format.Name(e.Schema))
+	}
+	return unmatched(j.plan.choice.schemas)
+}
+
+func unmatchedSchemas(p *plan) error {
+	if p.choice.byTables() {
+		return nil
+	}
+	return unmatched(p.choice.schemas)
+}
+
+// checkJournal looks for the traces of an earlier restore.
+func (j *job) checkJournal(ctx context.Context, f *findings) error {
+	if j.journal == nil {
+		return nil
+	}
+	name := j.journal.schema
+	object := "schema " + name
+	state, other, err := j.journal.read(ctx, j.leader)
+	if err != nil {
+		return err
+	}
+	drop := "or remove the journal: DROP SCHEMA " + pg.QuoteIdent(name) + " CASCADE"
+	switch {
+	case state == journalForeign:
+		f.bad(object, "", "exists and is no journal of a restore", "name another one with --journal-schema")
+	case state == journalOther:
+		f.bad(object, "dump "+j.m.DumpID, "an unfinished restore of dump "+other, "finish that one with --resume, "+drop)
+	case state == journalOurs && !j.o.Resume:
+		f.bad(object, "", "an unfinished restore of this dump", "go on with it by --resume, "+drop)
+	case state == journalNone && j.o.Resume:
+		f.bad(object, "", "there is no journal, so nothing to resume", "leave out --resume")
+	case state == journalOurs && j.journal.choice != j.fingerprint():
+		f.bad(object, "the unfinished restore was started with "+j.journal.choice, "this one with "+j.fingerprint(), "go on with the options that it was started with")
+	case state == journalOurs:
+		j.resumed = true
+	}
+	return nil
+}
+
+// confirm asks before rows are destroyed.
+func (j *job) confirm(ctx context.Context) error {
+	if j.o.OnExisting != Truncate || j.o.Confirm == nil || j.journal != nil && j.journal.phases[phaseTruncate] {
+		return nil
+	}
+	full := 0
+	for _, t := range j.targets() {
+		has, err := j.leader.HasRows(ctx, t)
+		if err != nil {
+			return err
+		}
+		if has {
+			full++
+		}
+	}
+	if full == 0 {
+		return nil
+	}
+	database := j.o.DSN.Config.Database
+	yes, err := j.o.Confirm(fmt.Sprintf("%d tables of database %q hold rows, which will be deleted.", full, database), database)
+	if err == nil && !yes {
+		err = withHint(errors.New("not confirmed: nothing was deleted"), "type the name of the database, or give --yes")
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/pipeline"
+	"github.com/bytehaul/pghaul/internal/progress"
+)
+
+// proofGroup is what one reading proves: a table, or a partition tree into whose root rows were loaded.
+type proofGroup struct {
+	name   pg.Qualified
+	target *pg.Target
+	tables []*loadTable
+	want   format.Totals
+}
+
+// proof reads every table back, in one snapshot, and compares rows and digest with the dump's. Nothing else has happened to the tables yet:
+// no trigger is there, and no user.
+func (j *job) proof(ctx context.Context) error {
+	groups, err := j.proofGroups(ctx)
+	if err != nil || len(groups) == 0 {
+		return err
+	}
+	holder, err := j.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeConn(holder)
+	snapshot, err := holder.ExportSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	mismatches := make([]error, len(groups))
+	var next, proven atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(j.o.Jobs, len(groups)) {
+		group.Go(func() error {
+			c, err := j.connectData(ctx)
+			if err != nil {
+				return err
+			}
+			defer closeConn(c)
+			if err := c.ImportSnapshot(ctx, snapshot); err != nil {
+				return err
+			}
+			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
+				g := groups[i]
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				got, err := j.readBack(ctx, c, g)
+				if err != nil {
+					return pg.Wrap(err, "proof of table %s", g.name)
+				}
+				if mismatches[i] = g.compare(got); mismatches[i] == nil {
+					proven.Add(int64(len(g.tables)))
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	j.sum.Proven += int(proven.Load())
+	if err := errors.Join(mismatches...); err != nil {
+		return withHint(err, "the target does not hold the dumped rows: empty the named tables and restore them again")
+	}
+	return nil
+}
+
+// proofGroups sums up what each reading has to find, largest first, and names the tables that can't be proven.
+func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
+	if err := j.checkTablesKnown(ctx); err != nil {
+		return nil, err
+	}
+	byTarget := map[pg.Qualified]*proofGroup{}
+	viaRoot := map[pg.Qualified]bool{}
+	targets := map[pg.Qualified]*pg.Target{}
+	for _, t := range j.plan.tables {
+		targets[t.into] = t.target
+		if t.into != t.name {
+			viaRoot[t.into] = true
+		}
+	}
+	var groups []*proofGroup
+	for _, t := range j.plan.tables {
+		if why := j.unprovable(t); why != "" {
+			t.progress.SetProof(progress.NotProven, why)
+			j.sum.Unproven = append(j.sum.Unproven, fmt.Sprintf("%s: %s", t.name, why))
+			continue
+		}
+		name := t.into
+		if t.entry.Root != nil {
+			if root := (pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}); viaRoot[root] {
+				name = root // rows of the whole tree may have been routed
+			}
+		}
+		g := byTarget[name]
+		if g == nil {
+			g = &proofGroup{name: name, target: targets[name]}
+			byTarget[name] = g
+			groups = append(groups, g)
+		}
+		want, err := tableTotals(t.entry)
+		if err != nil {
+			return nil, err
+		}
+		g.tables, g.want = append(g.tables, t), g.want.Add(want)
+	}
+	slices.SortStableFunc(groups, func(a, b *proofGroup) int { return int(min(1, max(-1, b.want.Length-a.want.Length))) })
+	return groups, nil
+}
+
+// checkTablesKnown looks the targets up, when an earlier run has loaded them all.
+func (j *job) checkTablesKnown(ctx context.Context) error {
+	if !slices.ContainsFunc(j.plan.tables, func(t *loadTable) bool { return t.target == nil }) {
+		return nil
+	}
+	f := &findings{phase: phaseB}
+	if err := j.checkTables(ctx, f); err != nil {
+		return err
+	}
+	return f.refused()
+}
+
+// unprovable tells why a table's rows can't be compared, or gives "".
+func (j *job) unprovable(t *loadTable) string {
+	switch {
+	case t.config():
+		return "the extension has rows of its own in it"
+	case j.o.OnExisting == Append:
+		return "it may have held rows before"
+	case !t.target.MaySelect:
+		return "the role may not read it"
+	}
+	return ""
+}
+
+func tableTotals(e *format.ManifestTable) (format.Totals, error) {
+	digest, err := format.ParseRowDigest(e.RowDigest)
+	return format.Totals{Rows: e.Rows, Length: e.Bytes, Digest: digest}, err
+}
+
+// readBack reads a table in the order of its files' columns. A partitioned table's rows are those of its partitions.
+func (j *job) readBack(ctx context.Context, c *pg.Conn, g *proofGroup) (format.Totals, error) {
+	t := g.tables[0]
+	table, columns, err := c.TableSQL(ctx, g.target.OID, g.target.Schema, g.target.Name, t.columnNames(), c.PgConn().ParameterStatus("client_encoding"))
+	if err != nil {
+		return format.Totals{}, err
+	}
+	sql := "COPY " + table + listOf(columns) + " TO STDOUT (FORMAT binary)"
+	if g.target.Kind != 'r' {
+		sql = "COPY (SELECT " + columns + " FROM " + table + ") TO STDOUT (FORMAT binary)"
+	}
+	walker := format.NewWalker(len(t.columns))
+	err = pipeline.Run(ctx, pipeline.Lane{Source: &flow.ServerSource{Conn: c, SQL: sql}, Stages: []pipeline.Stage{&flow.Parse{Walker: walker}}, Sink: flow.Discard{}, Pool: j.pool})
+	return walker.Totals(), err
+}
+
+// compare tells what is wrong with a table that was read back, and marks it.
+func (g *proofGroup) compare(got format.Totals) error {
+	if got.Rows == g.want.Rows && got.Digest == g.want.Digest {
+		g.mark(progress.Proven, "")
+		return nil
+	}
+	err := fmt.Errorf("table %s: expected %d rows with digest %s, found %d rows with digest %s", g.name, g.want.Rows, g.want.Digest, got.Rows, got.Digest)
+	g.mark(progress.Mismatch, err.Error())
+	return err
+}
+
+func (g *proofGroup) mark(p progress.Proof, note string) {
+	for _, t := range g.tables {
+		t.progress.SetProof(p, note)
+	}
+}
+
+// provenBefore is for a resumed restore whose proof an earlier run has brought.
+func (j *job) provenBefore() {
+	for _, t := range j.plan.tables {
+		if t.config() || j.o.OnExisting == Append {
+			t.progress.SetProof(progress.NotProven, "")
+			continue
+		}
+		t.progress.SetProof(progress.Proven, "before this run")
+		j.sum.Proven++
+	}
+}

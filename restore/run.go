@@ -1,0 +1,281 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/pgtools"
+	"github.com/bytehaul/pghaul/internal/pipeline"
+)
+
+// Names of the phases, in their order.
+const (
+	PhasePreflight    = "preflight"
+	PhasePreData      = "pre-data"
+	PhaseData         = "data"
+	PhaseLargeObjects = "large-objects"
+	PhaseSequences    = "sequences"
+	PhaseProof        = "proof"
+	PhasePostData     = "post-data"
+	PhaseMatViews     = "matviews"
+	PhaseAnalyze      = "analyze"
+)
+
+// maxJobs bounds the default number of data connections.
+const maxJobs = 8
+
+// blocksPerJob is the memory budget of a lane in blocks: queues and stages hold six, two more keep the source busy.
+const blocksPerJob = 8
+
+// appName is what the target's pg_stat_activity shows of us.
+const appName = "pghaul restore"
+
+// job is a restore under way.
+type job struct {
+	o    Options
+	root *os.Root
+	m    *format.Manifest
+	sum  *Summary
+	plan *plan
+
+	leader  *pg.Conn // catalog session of the target
+	lock    *lockHolder
+	tools   *pgtools.Tools // nil when no archive is needed
+	archive *archive
+	journal *journal // nil with NoJournal
+	resumed bool     // the journal was there
+	created bool     // this run made the database
+	pool    *pipeline.Pool
+	phase   string
+	gaps    []journalGap // of the present phase
+
+	loaded atomic.Int64 // segments
+}
+
+// step is one phase.
+type step struct {
+	name string
+	run  func(context.Context) error
+}
+
+// Run restores a dump. When ctx ends, queries end on the server too, and the error is a [*Failed] that wraps the context's error. A preflight that
+// finds problems is a [*Refused]. Run returns when every goroutine, connection and child process that it made is gone.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := format.ReadManifest(root)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	j := &job{o: o, root: root, m: m, sum: &Summary{Manifest: m}, pool: pipeline.NewPool(o.Jobs*blocksPerJob, pipeline.BlockSize)}
+	if !o.NoJournal {
+		j.journal = newJournal(o.JournalSchema, m.DumpID)
+	}
+	if j.plan, err = newPlan(&o, m); err == nil {
+		o.Tracker.SetSource(o.Dir)
+		o.Tracker.SetTarget(o.DSN.String())
+		err = j.runSteps(ctx)
+	}
+	err = canceled(ctx, err)
+	j.close()
+	if err != nil {
+		return j.sum, err
+	}
+	return j.sum, nil
+}
+
+// check fills in what was not given, and refuses what can't be.
+func (o *Options) check() error {
+	if o.Jobs <= 0 {
+		o.Jobs = min(runtime.NumCPU(), maxJobs)
+	}
+	if o.OnExisting == "" {
+		o.OnExisting = Fail
+	}
+	if o.JournalSchema == "" {
+		o.JournalSchema = pg.JournalSchema
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return err
+	}
+	o.Dir = dir
+	switch {
+	case o.DSN == nil:
+		return errors.New("a restore needs a target")
+	case o.DataOnly && o.SchemaOnly:
+		return errors.New("data only and schema only exclude each other")
+	case o.OnExisting != Fail && o.OnExisting != Truncate && o.OnExisting != Append:
+		return fmt.Errorf("on existing rows: %q is none of fail, truncate, append", string(o.OnExisting))
+	case o.Create && o.DataOnly:
+		return errors.New("a new database has no tables: --create and --data-only exclude each other")
+	case o.OnExisting != Fail && !o.DataOnly:
+		return withHint(fmt.Errorf("--on-existing %s is for tables that are there already", o.OnExisting), "add --data-only")
+	case o.Resume && o.NoJournal:
+		return errors.New("without a journal nothing can be resumed")
+	}
+	return nil
+}
+
+func (j *job) logf(form string, args ...any) {
+	if j.o.Logf != nil {
+		j.o.Logf(form, args...)
+	}
+}
+
+func (j *job) warn(form string, args ...any) {
+	text := fmt.Sprintf(form, args...)
+	j.sum.Warnings = append(j.sum.Warnings, text)
+	j.o.Tracker.Warn("%s", text)
+}
+
+// gap records something that could not be made; entry is its number in the archive, or 0.
+func (j *job) gap(entry int, g Gap) {
+	j.gaps = append(j.gaps, journalGap{Phase: j.phase, Entry: entry, Gap: g})
+	j.sum.Gaps = append(j.sum.Gaps, g)
+	j.o.Tracker.Gap(g.Kind, g.Name, g.SQLState, g.Message)
+}
+
+// steps are the phases that the options ask for.
+func (j *job) steps() []step {
+	o := &j.o
+	all := []struct {
+		step
+		wanted bool
+	}{
+		{step{PhasePreflight, j.preflightA}, true},
+		{step{PhasePreData, j.preData}, !o.DataOnly},
+		{step{PhaseData, j.data}, !o.SchemaOnly},
+		{step{PhaseLargeObjects, j.largeObjects}, !o.SchemaOnly && j.m.LargeObjects > 0 && j.plan.choice.all()},
+		{step{PhaseSequences, j.sequences}, !o.SchemaOnly},
+		{step{PhaseProof, j.proof}, !o.SchemaOnly && !o.NoProve},
+		{step{PhasePostData, j.postData}, !o.DataOnly},
+		{step{PhaseMatViews, j.matviews}, !o.SchemaOnly},
+		{step{PhaseAnalyze, j.analyze}, !o.SchemaOnly && !o.NoAnalyze},
+	}
+	var steps []step
+	for _, s := range all {
+		if s.wanted {
+			steps = append(steps, s.step)
+		}
+	}
+	return steps
+}
+
+func (j *job) runSteps(ctx context.Context) error {
+	steps := j.steps()
+	stop := len(steps) - 1
+	if j.o.StopAfter != "" {
+		for stop = 0; stop < len(steps) && steps[stop].name != j.o.StopAfter; stop++ {
+		}
+		if stop == len(steps) {
+			return fmt.Errorf("this restore has no phase %q to stop after", j.o.StopAfter)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for i, s := range steps[:stop+1] {
+		j.phase, j.gaps = s.name, nil
+		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
+		var err error
+		if j.journal == nil || !j.journal.phases[s.name] {
+			err = s.run(ctx)
+		} else {
+			err = j.again(ctx, s.name)
+		}
+		if err == nil && j.journal != nil && i > 0 {
+			err = j.journal.finish(ctx, j.leader, s.name, j.gaps)
+		}
+		if err != nil {
+			return j.failed(canceled(ctx, err))
+		}
+		if i == 0 {
+			j.lock.watch(ctx, cancel)
+		}
+	}
+	j.o.Tracker.EndPhase()
+	j.total()
+	if stop < len(steps)-1 {
+		j.sum.Stopped = steps[stop].name
+		return nil
+	}
+	return j.end(ctx)
+}
+
+// end drops the journal, unless gaps are left for another try.
+func (j *job) end(ctx context.Context) error {
+	if j.journal == nil || len(j.sum.Gaps) > 0 {
+		return nil
+	}
+	return j.journal.drop(ctx, j.leader)
+}
+
+// total counts what the target holds now.
+func (j *job) total() {
+	if j.o.SchemaOnly {
+		return
+	}
+	for _, t := range j.plan.tables {
+		if !t.done() {
+			continue
+		}
+		j.sum.Rows += t.entry.Rows
+		j.sum.Bytes += t.entry.Bytes
+	}
+}
+
+// failed says how far the restore came. A refusal stays what it is, and so does what failed before anything was written.
+func (j *job) failed(err error) error {
+	var refused *Refused
+	if errors.As(err, &refused) {
+		return err
+	}
+	if j.phase == PhasePreflight && !j.created {
+		return err
+	}
+	f := &Failed{Phase: j.phase, Loaded: int(j.loaded.Load()), Of: j.plan.segments, Database: j.o.DSN.Config.Database, Created: j.created, Err: err}
+	if j.o.SchemaOnly {
+		f.Of = 0
+	}
+	if j.journal != nil {
+		f.JournalSchema = j.journal.schema
+	}
+	return f
+}
+
+// close ends the sessions and the folder.
+func (j *job) close() {
+	j.lock.close()
+	closeConn(j.leader)
+	_ = j.root.Close() // it was only read
+}
+
+// closeConn ends a session and waits for what pgconn does about it in the background.
+func closeConn(c *pg.Conn) {
+	if c == nil {
+		return
+	}
+	c.Close()
+	select {
+	case <-c.PgConn().CleanupDone():
+	case <-time.After(10 * time.Second): // the network is gone; the socket is closed already
+	}
+}
+
+// connectData opens a session that speaks the encoding of the rows.
+func (j *job) connectData(ctx context.Context) (*pg.Conn, error) {
+	return pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForData, Encoding: j.m.Source.Server.Encoding, AppName: appName})
+}

@@ -1,0 +1,205 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/bytehaul/pghaul/internal/pg"
+)
+
+// checkExisting looks at the tables that the target has before anything is written. With definitions to restore there must be none of the same
+// name; without, all of them must be there and fit.
+func (j *job) checkExisting(ctx context.Context, f *findings) error {
+	if j.o.DataOnly {
+		return j.checkTables(ctx, f)
+	}
+	if j.resumed {
+		return nil
+	}
+	var names []pg.Qualified
+	for _, t := range j.plan.tables {
+		if t.config() {
+			continue // its extension may be there
+		}
+		names = append(names, t.name)
+		if t.entry.Root != nil {
+			names = append(names, pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name})
+		}
+	}
+	found, err := j.leader.Targets(ctx, names)
+	if err != nil {
+		return err
+	}
+	seen := map[pg.Qualified]bool{}
+	for _, q := range names {
+		if found[q] != nil && !seen[q] {
+			seen[q] = true
+			f.bad(q.String(), "to be made", "exists already", "restore into an empty database, or only the rows with --data-only")
+		}
+	}
+	return j.checkLargeObjects(ctx, f)
+}
+
+// checkLargeObjects refuses OIDs that are taken.
+func (j *job) checkLargeObjects(ctx context.Context, f *findings) error {
+	if j.archive == nil || j.resumed || j.m.LargeObjects == 0 || j.o.SchemaOnly || !j.plan.choice.all() {
+		return nil
+	}
+	there, err := j.leader.LargeObjectsThere(ctx, j.archive.largeObjects())
+	for _, oid := range there {
+		f.bad(fmt.Sprintf("large object %d", oid), "to be made", "exists already", "remove it with lo_unlink, or restore into an empty database")
+	}
+	return err
+}
+
+// preflightB checks, before the first row, that what pre-data has made is what the rows need.
+func (j *job) preflightB(ctx context.Context) error {
+	f := &findings{phase: phaseB}
+	if err := j.checkTables(ctx, f); err != nil {
+		return err
+	}
+	if err := j.checkSamplesOf(ctx, f, true); err != nil {
+		return err
+	}
+	if err := f.refused(); err != nil {
+		what := "schemas and tables were made, without rows"
+		how := "DROP DATABASE removes them all"
+		if j.journal != nil {
+			how += "; or make good what is missing and go on with --resume"
+		}
+		f.warn("database "+j.o.DSN.Config.Database, "", what, how)
+		return &Refused{Phase: phaseB, Findings: f.list}
+	}
+	for _, x := range f.list {
+		j.warn("%s: %s", x.Object, x.says())
+	}
+	return nil
+}
+
+// checkTables looks for every table that rows go into: it must be there, take them, and have the columns they need. Then it puts the
+// tables into an order that foreign keys allow.
+func (j *job) checkTables(ctx context.Context, f *findings) error {
+	found, err := j.leader.Targets(ctx, j.plan.names())
+	if err != nil {
+		return err
+	}
+	var oids []uint32
+	for _, t := range found {
+		oids = append(oids, t.OID)
+	}
+	columns, err := j.leader.TargetColumns(ctx, oids)
+	if err != nil {
+		return err
+	}
+	types, err := j.targetTypes(ctx, columns)
+	if err != nil {
+		return err
+	}
+	rows := map[pg.Qualified]bool{}
+	for _, t := range j.plan.tables {
+		target := found[t.into]
+		if target == nil {
+			f.bad(t.into.String(), "has rows for it", "no such table", j.missingHint())
+			continue
+		}
+		t.target = target
+		j.checkTable(f, t)
+		matchColumns(f, t.into.String(), t.columns, columns[target.OID])
+		matchLabels(f, t.types, types)
+		if _, asked := rows[t.into]; !asked && !t.config() {
+			rows[t.into] = true
+			if err := j.checkRows(ctx, f, t); err != nil {
+				return err
+			}
+		}
+	}
+	return j.orderTables(ctx, f)
+}
+
+func (j *job) missingHint() string {
+	if j.o.DataOnly {
+		return "make the table, or restore the definitions too (without --data-only)"
+	}
+	return "its definition failed: see the gaps"
+}
+
+// targetTypes loads the graph of the types of columns.
+func (j *job) targetTypes(ctx context.Context, columns map[uint32][]pg.TargetColumn) (pg.Types, error) {
+	var oids []uint32
+	for _, list := range columns {
+		for _, c := range list {
+			oids = append(oids, c.OID)
+		}
+	}
+	return j.leader.LoadTypes(ctx, oids)
+}
+
+// checkTable looks for what would keep rows out, or change them on their way in.
+func (j *job) checkTable(f *findings, t *loadTable) {
+	name := t.into.String()
+	if !strings.ContainsRune("rpf", rune(t.target.Kind)) {
+		f.bad(name, "a table", "a relation of another kind", "rename it, or leave the table out with -T")
+		return
+	}
+	if t.target.Kind == 'p' && t.into == t.name && t.entry.Kind != "partitioned table" {
+		f.warn(name, "a table", "a partitioned table: the rows are routed", "")
+	}
+	if t.target.RowSecurity {
+		f.bad(name, "", "row-level security applies to this role (SQLSTATE 0A000)", "restore as the table's owner or with a role that has BYPASSRLS")
+	}
+	if !t.target.MayInsert {
+		f.bad(name, "", "the role may not INSERT", "GRANT INSERT ON TABLE")
+	}
+	if len(t.target.OnInsert) > 0 {
+		f.bad(name, "", "trigger "+strings.Join(t.target.OnInsert, ", ")+" would fire for every row", "ALTER TABLE … DISABLE TRIGGER for the time of the restore")
+	}
+	if j.o.OnExisting == Truncate && len(t.target.OnTruncate) > 0 {
+		f.bad(name, "", "trigger "+strings.Join(t.target.OnTruncate, ", ")+" would fire on TRUNCATE", "ALTER TABLE … DISABLE TRIGGER for the time of the restore")
+	}
+	if j.o.OnExisting == Truncate && !t.target.MayTruncate {
+		f.bad(name, "", "the role may not TRUNCATE", "GRANT TRUNCATE ON TABLE")
+	}
+	if t.target.Kind != 'r' || !t.target.MayTruncate || len(t.target.OnTruncate) > 0 {
+		t.freeze = false
+	}
+}
+
+// checkRows refuses rows that are there already, unless they are to be removed or kept. On a resumed restore they may be ours.
+func (j *job) checkRows(ctx context.Context, f *findings, t *loadTable) error {
+	if j.o.OnExisting == Append || j.o.OnExisting == Truncate && (j.journal == nil || !j.journal.phases[phaseTruncate]) {
+		return nil
+	}
+	for _, other := range j.plan.tables {
+		if other.into != t.into {
+			continue
+		}
+		for i := range other.entry.Segments {
+			if j.journal.done(other, &other.entry.Segments[i]) {
+				return nil
+			}
+		}
+	}
+	has, err := j.leader.HasRows(ctx, t.target)
+	if pg.State(err) == "42501" {
+		f.warn(t.into.String(), "", "the role may not SELECT: whether there are rows is unknown", "GRANT SELECT ON TABLE")
+		return nil
+	}
+	if has {
+		f.bad(t.into.String(), fmt.Sprintf("%d rows", t.entry.Rows), "holds rows already", "--on-existing truncate deletes them, --on-existing append keeps them")
+	}
+	return err
+}
+
+// targets are the relations that rows go into, each once.
+func (j *job) targets() []*pg.Target {
+	seen := map[uint32]bool{}
+	var list []*pg.Target
+	for _, t := range j.plan.tables {
+		if t.target != nil && !t.config() && !seen[t.target.OID] {
+			seen[t.target.OID] = true
+			list = append(list, t.target)
+		}
+	}
+	return list
+}
