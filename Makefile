@@ -1,0 +1,42 @@
+# `make demo` shows it, `make test` is what CI runs.
+
+BIN := bin/pghaul
+# Built from source by the go command, which takes minutes at the first time; hence not a part of `make test`.
+LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+
+.DEFAULT_GOAL := build
+.PHONY: build setup demo test race fuzz lint bench generate cases clean
+
+build: ## the program, in bin/
+	go build -o $(BIN) ./cmd/pghaul
+
+setup: ## PostgreSQL, zstd and xxhash, when missing
+	./scripts/install-postgres.sh
+
+demo: setup build ## dump, verify and restore a throwaway server, live
+	./$(BIN) demo
+
+test: setup ## formatting, vet, build, tests with the race detector, a short fuzz, a clean tree
+	./scripts/check.sh
+
+race: setup ## the tests alone
+	go test -race -timeout 10m ./...
+
+fuzz: ## every fuzzer; FUZZTIME=2m or =1000000x for longer
+	./scripts/fuzz.sh
+
+lint: ## .golangci.yml
+	go run $(LINT) run ./...
+
+bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
+	go run ./internal/bench -pghaul $(BIN)
+
+generate: ## goldens and other generated files
+	go generate ./...
+
+cases: setup build ## acceptance cases in the folder CASES
+	@test -n "$(CASES)" || { echo "usage: make cases CASES=DIR (a folder with a program 'run')" >&2; exit 2; }
+	"$(CASES)"/run --pghaul "$(CURDIR)/$(BIN)"
+
+clean: ## what the others made
+	rm -rf bin dist

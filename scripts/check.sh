@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Everything that must pass before a change goes in: what `make test` and CI run.
+set -euo pipefail
+
+step() { printf '\n== %s\n' "$*"; }
+tree() { git status --porcelain 2>/dev/null || true; }
+
+# The tree is compared with itself, so that it works beside changes not yet committed.
+before=$(tree)
+
+step gofmt
+unformatted=$(gofmt -l $(git ls-files --cached --others --exclude-standard '*.go'))
+if [ -n "$unformatted" ]; then
+  printf 'not formatted (gofmt -w):\n%s\n' "$unformatted" >&2
+  exit 1
+fi
+
+step go vet
+go vet ./...
+
+step go build
+go build ./...
+
+step go test -race
+cc=$(go env CC)
+if ! command -v "${cc%% *}" >/dev/null; then
+  echo "the race detector needs cgo, and there is no C compiler ($cc): install gcc" >&2
+  exit 1
+fi
+CGO_ENABLED=1 go test -race -timeout 10m ./...
+
+step fuzz
+./scripts/fuzz.sh
+
+step generate
+go generate ./...
+if [ "$(tree)" != "$before" ]; then
+  echo "the checks changed the tree: generated files are not committed, or a test writes into it" >&2
+  diff <(echo "$before") <(tree) >&2 || true
+  [ -n "$before" ] || git --no-pager diff >&2
+  exit 1
+fi
+
+step ok
