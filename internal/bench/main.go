@@ -1,0 +1,356 @@
+// Command bench measures pghaul beside the servers' own floor and beside pg_dump and pg_restore, on a throwaway cluster, in one interleaved run.
+//
+//	go run ./internal/bench -pghaul bin/pghaul [-scale 1] [-rounds 3] [-jobs 2]
+//
+// It prints medians and ratios. Absolute times mean nothing beyond this machine and this run.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bytehaul/pghaul/internal/pgcluster"
+)
+
+func main() {
+	var b bench
+	flag.StringVar(&b.pghaul, "pghaul", "bin/pghaul", "the program to measure")
+	flag.Float64Var(&b.scale, "scale", 1, "size of the tables: 1 is 24 million rows, 1.16 GiB")
+	flag.IntVar(&b.rounds, "rounds", 3, "interleaved rounds")
+	flag.IntVar(&b.jobs, "jobs", 2, "parallel connections")
+	flag.StringVar(&b.dir, "dir", "/var/tmp", "where the cluster and the dumps go")
+	flag.StringVar(&b.only, "only", "", "dump or restore: measure only that")
+	flag.Parse()
+	if err := b.run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	pghaul, dir, only string
+	scale             float64
+	rounds, jobs      int
+
+	cluster *pgcluster.Cluster
+	work    string
+	results []*result
+}
+
+// result is one thing measured, a sample per round.
+type result struct {
+	name       string
+	wall, cpu  []time.Duration // cpu: of the client process
+	maxRSS     int64           // bytes, the largest of all rounds
+	stored     int64           // bytes written
+	prepare    func() error
+	measured   func() (*exec.Cmd, error) // a client process, or
+	inServer   func() error              // work of the server alone
+	afterwards func() error
+}
+
+var tables = []string{"test_one_int", "test_many_ints", "annonces", "archive_data", "citydata"}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	b.pghaul, err = filepath.Abs(b.pghaul)
+	if err != nil {
+		return err
+	}
+	b.cluster, err = pgcluster.Start(ctx, pgcluster.Options{Parent: b.dir, Settings: map[string]string{
+		"shared_buffers": "2GB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "fsync": "off", "autovacuum": "off", "max_parallel_workers_per_gather": "0"}})
+	if err != nil {
+		return err
+	}
+	defer b.cluster.Stop()
+	if b.work, err = os.MkdirTemp(b.dir, "pghaul-bench."); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.work)
+	if err := b.seed(); err != nil {
+		return err
+	}
+	if b.only != "restore" {
+		b.dumps()
+	}
+	if b.only != "dump" {
+		if err := b.restores(); err != nil {
+			return err
+		}
+	}
+	for round := range b.rounds {
+		for _, r := range b.results {
+			fmt.Fprintf(os.Stderr, "round %d: %s\n", round+1, r.name)
+			if err := b.measure(r); err != nil {
+				return fmt.Errorf("%s: %w", r.name, err)
+			}
+		}
+	}
+	b.print()
+	return nil
+}
+
+func (b *bench) sql(db, sql string) error {
+	cmd := exec.Command(filepath.Join(b.cluster.BinDir(), "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", b.cluster.DSN(db), "-c", sql)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// seed makes the tables that were measured in the mailing-list threads about COPY, see docs/benchmarks.md.
+func (b *bench) seed() error {
+	fmt.Fprintln(os.Stderr, "making the tables")
+	if err := b.sql("postgres", "CREATE DATABASE bench"); err != nil {
+		return err
+	}
+	n := func(rows int) int { return max(1, int(float64(rows)*b.scale)) }
+	ints := make([]string, 26)
+	for i := range ints {
+		ints[i] = fmt.Sprintf("(g * %d %% 1000003)::int AS c%d", i+1, i+1)
+	}
+	narrow := []string{"g AS id"}
+	for i := range 8 {
+		narrow = append(narrow, fmt.Sprintf("CASE WHEN g %% %d = 0 THEN NULL ELSE (g * %d %% 1000003)::int END AS i%d", i+3, i+7, i))
+	}
+	for i := range 8 {
+		narrow = append(narrow, fmt.Sprintf("(g %% %d)::smallint AS s%d", 100+i, i))
+	}
+	for i := range 5 {
+		narrow = append(narrow, fmt.Sprintf("g %% %d = 0 AS b%d", i+2, i))
+	}
+	for i := range 3 {
+		narrow = append(narrow, fmt.Sprintf("date '2009-01-01' + (g %% 365) AS d%d", i))
+	}
+	for i := range 3 {
+		narrow = append(narrow, fmt.Sprintf("timestamp '2009-01-01' + g %% 31536000 * interval '1 s' AS t%d", i))
+	}
+	wide := append(slices.Clone(narrow[:len(narrow)-1]), "repeat(md5(g::text), 7) || ' annonce' AS texte")
+	for i := range 11 {
+		wide = append(wide, fmt.Sprintf("(g * %d %% 65537)::int AS j%d", i+3, i))
+	}
+	for _, t := range []string{
+		fmt.Sprintf("CREATE TABLE test_one_int AS SELECT g AS a FROM generate_series(1, %d) g", n(10_000_000)),
+		fmt.Sprintf("CREATE TABLE test_many_ints AS SELECT %s FROM generate_series(1::bigint, %d) g", strings.Join(ints, ", "), n(1_000_000)),
+		fmt.Sprintf("CREATE TABLE annonces AS SELECT %s FROM generate_series(1::bigint, %d) g", strings.Join(wide, ", "), n(413_000)),
+		fmt.Sprintf("CREATE TABLE archive_data AS SELECT %s FROM generate_series(1::bigint, %d) g", strings.Join(narrow, ", "), n(2_650_000)),
+		fmt.Sprintf("CREATE TABLE citydata AS SELECT (g %% 30000)::int2 AS city, (g %% 500 - 250)::int2 AS temp FROM generate_series(1, %d) g", n(10_000_000)),
+		"VACUUM ANALYZE", "CHECKPOINT",
+	} {
+		if err := b.sql("bench", t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serverCopies runs one COPY per table in as many sessions as there are jobs: what the servers alone can do.
+func (b *bench) serverCopies(db string, statement func(table string) string) error {
+	queue := make(chan string, len(tables))
+	for _, t := range []string{"archive_data", "test_one_int", "citydata", "annonces", "test_many_ints"} { // largest first
+		queue <- t
+	}
+	close(queue)
+	errs := make([]error, b.jobs)
+	var wg sync.WaitGroup
+	for i := range b.jobs {
+		wg.Go(func() {
+			for t := range queue {
+				if err := b.sql(db, statement(t)); err != nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) tool(name string, args ...string) func() (*exec.Cmd, error) {
+	return func() (*exec.Cmd, error) { return exec.Command(filepath.Join(b.cluster.BinDir(), name), args...), nil }
+}
+
+func (b *bench) ours(args ...string) func() (*exec.Cmd, error) {
+	return func() (*exec.Cmd, error) { return exec.Command(b.pghaul, args...), nil }
+}
+
+func (b *bench) dumps() {
+	dir, dsn, j := filepath.Join(b.work, "dump"), b.cluster.DSN("bench"), fmt.Sprint(b.jobs)
+	clean := func() error { return os.RemoveAll(dir) }
+	b.results = append(b.results,
+		&result{name: "dump: server floor, COPY TO '/dev/null'", inServer: func() error {
+			return b.serverCopies("bench", func(t string) string { return "COPY " + t + " TO '/dev/null' (FORMAT binary)" })
+		}},
+		&result{name: "dump: pghaul -Z none", prepare: clean, measured: b.ours("dump", dsn, "-f", dir, "-j", j, "-Z", "none", "--progress", "none", "-q")},
+		&result{name: "dump: pg_dump -Fd -Z0", prepare: clean, measured: b.tool("pg_dump", "-Fd", "-j"+j, "-Z0", "-f", dir, "-d", dsn)},
+		&result{name: "dump: pghaul -Z zstd:1", prepare: clean, measured: b.ours("dump", dsn, "-f", dir, "-j", j, "--progress", "none", "-q")},
+		&result{name: "dump: pg_dump -Fd -Z1", prepare: clean, measured: b.tool("pg_dump", "-Fd", "-j"+j, "-Z1", "-f", dir, "-d", dsn)},
+	)
+	for _, r := range b.results[len(b.results)-4:] {
+		r.afterwards = func() (err error) {
+			r.stored, err = size(dir)
+			return err
+		}
+	}
+}
+
+func (b *bench) restores() error {
+	j := fmt.Sprint(b.jobs)
+	ours, zstd, theirs, raw := filepath.Join(b.work, "ours"), filepath.Join(b.work, "zstd"), filepath.Join(b.work, "theirs"), filepath.Join(b.cluster.Dir(), "raw")
+	for _, make := range []func() (*exec.Cmd, error){
+		b.ours("dump", b.cluster.DSN("bench"), "-f", ours, "-j", j, "-Z", "none", "-q"),
+		b.ours("dump", b.cluster.DSN("bench"), "-f", zstd, "-j", j, "-q"),
+		b.tool("pg_dump", "-Fd", "-j"+j, "-Z0", "-f", theirs, "-d", b.cluster.DSN("bench")),
+	} {
+		cmd, err := make()
+		if err != nil {
+			return err
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	if err := b.serverCopies("bench", func(t string) string { return "COPY " + t + " TO '" + raw + "." + t + "' (FORMAT binary)" }); err != nil {
+		return err
+	}
+	fresh := func() error {
+		for _, sql := range []string{"DROP DATABASE IF EXISTS target", "CREATE DATABASE target", "CHECKPOINT"} {
+			if err := b.sql("postgres", sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	empty := func() error {
+		if err := fresh(); err != nil {
+			return err
+		}
+		script := exec.Command("sh", "-c", `"$1/pg_dump" -s -d "$2" | "$1/psql" -Xq -d "$3"`, "sh", b.cluster.BinDir(), b.cluster.DSN("bench"), b.cluster.DSN("target"))
+		out, err := script.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return b.sql("postgres", "CHECKPOINT")
+	}
+	dsn := b.cluster.DSN("target")
+	b.results = append(b.results,
+		&result{name: "restore: server floor, COPY FROM file", prepare: empty, inServer: func() error {
+			return b.serverCopies("target", func(t string) string {
+				return "BEGIN; TRUNCATE " + t + "; COPY " + t + " FROM '" + raw + "." + t + "' (FORMAT binary); COMMIT"
+			})
+		}},
+		&result{name: "restore: pghaul of -Z none, no proof, no analyze", prepare: fresh, measured: b.ours("restore", ours, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "-q")},
+		&result{name: "restore: pghaul of zstd:1, no proof, no analyze", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "-q")},
+		&result{name: "restore: pghaul of zstd:1, whole, with proof", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--progress", "none", "-q")},
+		&result{name: "restore: pg_restore", prepare: fresh, measured: b.tool("pg_restore", "-j"+j, "-d", dsn, theirs)},
+	)
+	return nil
+}
+
+func (b *bench) measure(r *result) error {
+	if r.prepare != nil {
+		if err := r.prepare(); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	if r.inServer != nil {
+		if err := r.inServer(); err != nil {
+			return err
+		}
+		r.wall = append(r.wall, time.Since(start))
+		return nil
+	}
+	cmd, err := r.measured()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	r.wall = append(r.wall, time.Since(start))
+	r.cpu = append(r.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.maxRSS = max(r.maxRSS, u.Maxrss<<10)
+	}
+	if r.afterwards != nil {
+		return r.afterwards()
+	}
+	return nil
+}
+
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(d))
+	return s[len(s)/2]
+}
+
+func (b *bench) print() {
+	fmt.Printf("scale %g, %d jobs, %d rounds, PostgreSQL of %s\n\n", b.scale, b.jobs, b.rounds, b.cluster.BinDir())
+	fmt.Printf("%8s  %8s  %8s  %9s  %9s  %s\n", "wall s", "× floor", "× peer", "client s", "RSS MiB", "what")
+	var floor time.Duration
+	peers := map[string]time.Duration{}
+	for _, r := range b.results {
+		if strings.Contains(r.name, "pg_dump -Fd -Z0") {
+			peers["dump: pghaul -Z none"] = median(r.wall)
+		}
+		if strings.Contains(r.name, "pg_dump -Fd -Z1") {
+			peers["dump: pghaul -Z zstd:1"] = median(r.wall)
+		}
+		if strings.Contains(r.name, "pg_restore") {
+			for _, o := range b.results {
+				if strings.HasPrefix(o.name, "restore: pghaul") {
+					peers[o.name] = median(r.wall)
+				}
+			}
+		}
+	}
+	for _, r := range b.results {
+		m := median(r.wall)
+		if r.inServer != nil {
+			floor = m
+		}
+		peer := "-"
+		if p := peers[r.name]; p > 0 {
+			peer = fmt.Sprintf("%.2f", m.Seconds()/p.Seconds())
+		}
+		line := fmt.Sprintf("%8.2f  %8.2f  %8s  %9.2f  %9.1f  %s", m.Seconds(), m.Seconds()/floor.Seconds(), peer, median(r.cpu).Seconds(), float64(r.maxRSS)/(1<<20), r.name)
+		if r.stored > 0 {
+			line += fmt.Sprintf("  (%d MiB)", r.stored>>20)
+		}
+		fmt.Println(line)
+	}
+}
+
+// size is the sum of the files below a folder in bytes.
+func size(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
