@@ -2,6 +2,7 @@ package pgcluster_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestStartAndStop(t *testing.T) {
 	if err := c.Stop(); err != nil {
 		t.Errorf("second Stop: %v", err)
 	}
-	if err := c.Restart(context.Background()); err != pgcluster.ErrStopped {
+	if err := c.Restart(context.Background()); !errors.Is(err, pgcluster.ErrStopped) {
 		t.Errorf("Restart after Stop: %v", err)
 	}
 }

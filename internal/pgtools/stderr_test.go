@@ -168,13 +168,18 @@ func TestLineLogBounds(t *testing.T) {
 	var l lineLog
 	var seen int
 	l.also = func(string) { seen++ }
-	fmt.Fprint(&l, strings.Repeat("x", 3*maxLine), "\n")
+	write := func(format string, args ...any) {
+		if _, err := fmt.Fprintf(&l, format, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("%s\n", strings.Repeat("x", 3*maxLine))
 	if n := len(l.lines()[0]); n != maxLine {
 		t.Errorf("a long line has %d bytes, want %d", n, maxLine)
 	}
 	const lines = 50_000
 	for i := range lines {
-		fmt.Fprintf(&l, "line %d %s\n", i, strings.Repeat("y", 90))
+		write("line %d %s\n", i, strings.Repeat("y", 90))
 	}
 	if l.size > keepStderr {
 		t.Errorf("keeps %d bytes", l.size)
