@@ -69,13 +69,10 @@ func missing(types Types, oids []uint32) []uint32 {
 }
 
 func (c *Conn) typeRows(ctx context.Context, oids []uint32) ([]*Type, error) {
-	multirange := "0::oid, 0::oid"
-	join := ""
+	multirange, join := "coalesce(r.rngsubtype, 0::oid), 0::oid", ""
 	if c.Version >= 140000 {
 		multirange = "coalesce(r.rngsubtype, 0::oid), coalesce(m.rngtypid, 0::oid)"
 		join = " LEFT JOIN pg_catalog.pg_range m ON m.rngmultitypid = t.oid"
-	} else {
-		multirange = "coalesce(r.rngsubtype, 0::oid), 0::oid"
 	}
 	rows, err := c.Query(ctx, `SELECT t.oid, n.nspname::text, t.typname::text, t.typtype::text, t.typelem, t.typbasetype,
  t.typoutput = 'pg_catalog.array_out'::regproc, t.typsend::oid <> 0, t.typreceive::oid <> 0, `+multirange+`,
