@@ -73,7 +73,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
-		b.WriteString(displayName(e.File))
+		b.WriteString(Printable(e.File))
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Kind.String())
@@ -117,8 +117,8 @@ func withFile(err error, file string) error {
 	return err
 }
 
-// displayName returns a name as it is, or quoted where it holds anything that a terminal could take amiss.
-func displayName(s string) string {
+// Printable returns a name as it is, or quoted where it holds anything that a terminal could take amiss.
+func Printable(s string) string {
 	for _, r := range s {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return strconv.Quote(s)

@@ -36,7 +36,7 @@ func Create(root *os.Root, name string, h *Header, c Compression) (*File, error)
 	}
 	file := &File{root: root, name: name, f: f}
 	if file.Writer, err = NewWriter(&flushingFile{File: f}, h, c); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", displayName(name), err), file.Abort())
+		return nil, errors.Join(fmt.Errorf("%s: %w", Printable(name), err), file.Abort())
 	}
 	return file, nil
 }
@@ -52,7 +52,7 @@ func (f *File) Commit(t Totals) (StoredFile, error) {
 	}
 	s, err := f.commit(t)
 	if err != nil {
-		return StoredFile{}, fmt.Errorf("%s: %w", displayName(f.name), err)
+		return StoredFile{}, fmt.Errorf("%s: %w", Printable(f.name), err)
 	}
 	return s, nil
 }

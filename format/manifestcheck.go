@@ -53,14 +53,14 @@ func (m *Manifest) Validate() error {
 	for i := range m.Tables {
 		t := &m.Tables[i]
 		if err := t.validate(seen); err != nil {
-			return fmt.Errorf("table %s.%s: %w", displayName(string(t.Schema)), displayName(string(t.Name)), err)
+			return fmt.Errorf("table %s.%s: %w", Printable(string(t.Schema)), Printable(string(t.Name)), err)
 		}
 	}
 	sequences := map[[2]Name]bool{}
 	for _, s := range m.Sequences {
 		key := [2]Name{s.Schema, s.Name}
 		if s.Name == "" || sequences[key] {
-			return fmt.Errorf("sequence %s.%s is named twice or not at all", displayName(string(s.Schema)), displayName(string(s.Name)))
+			return fmt.Errorf("sequence %s.%s is named twice or not at all", Printable(string(s.Schema)), Printable(string(s.Name)))
 		}
 		sequences[key] = true
 	}

@@ -15,6 +15,17 @@ type Meta struct {
 	Segment  SegmentRef `json:"segment"`
 }
 
+// FieldCount returns how many fields each row has: one for each column that is not generated.
+func (m *Meta) FieldCount() int {
+	n := 0
+	for i := range m.Columns {
+		if m.Columns[i].Generated == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // Server describes the server that wrote the rows.
 type Server struct {
 	VersionNum       int    `json:"version_num"` // as server_version_num: 150018

@@ -113,7 +113,7 @@ func (r *Reader) Stored() int64 { return r.off }
 
 // Walker returns a new walker over the file's rows whose errors carry offsets in the file.
 func (r *Reader) Walker() *Walker {
-	w := NewWalker(len(r.h.Meta.Columns))
+	w := NewWalker(r.h.Meta.FieldCount())
 	w.base, w.decoded = r.hlen, r.compressed
 	return w
 }
