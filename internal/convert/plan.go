@@ -1,0 +1,255 @@
+package convert
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bytehaul/pghaul/format"
+)
+
+// Widening is a conversion of one value that no value of the narrower type can fail, nor change its meaning.
+type Widening uint8
+
+// Widenings. Those between types with the same bytes (varchar and text, say) need none.
+const (
+	Keep Widening = iota
+	Int2ToInt4
+	Int2ToInt8
+	Int4ToInt8
+	Float4ToFloat8
+)
+
+// widths are the lengths in bytes of a value before and after.
+var widths = [...]struct{ from, to int }{Int2ToInt4: {2, 4}, Int2ToInt8: {2, 8}, Int4ToInt8: {4, 8}, Float4ToFloat8: {4, 8}}
+
+// Column is what happens to one column of the file.
+type Column struct {
+	Name  format.Name
+	Drop  bool // not sent: the target lacks it
+	Widen Widening
+	inner *node
+}
+
+// Plan is what happens to each row. It may be used by several goroutines.
+type Plan struct {
+	columns []Column
+	live    int  // columns that are sent
+	resized bool // lengths change: rows are written anew
+	touched bool // something happens at all
+}
+
+// Graph finds what is to be done inside the values of a type: its source's nodes by their OIDs there, the target's OIDs by name.
+type Graph struct {
+	Source        map[uint32]format.Type
+	TargetOID     func(schema, name format.Name) (oid uint32, ok bool)
+	TargetVersion int // server_version_num
+}
+
+// NewPlan makes the plan for columns in file order; oids are their types on the source. Types that the target lacks are an error.
+func NewPlan(columns []Column, oids []uint32, g Graph) (*Plan, error) {
+	p := &Plan{columns: append([]Column(nil), columns...)}
+	for i := range p.columns {
+		c := &p.columns[i]
+		if c.Drop {
+			p.resized, p.touched = true, true
+			continue
+		}
+		p.live++
+		if c.Widen != Keep {
+			p.resized, p.touched = true, true
+			continue
+		}
+		var err error
+		if c.inner, err = g.node(oids[i], 0); err != nil {
+			return nil, fmt.Errorf("column %q: %w", string(c.Name), err)
+		}
+		p.touched = p.touched || c.inner != nil
+	}
+	return p, nil
+}
+
+// Identity tells that rows stay as they are.
+func (p *Plan) Identity() bool { return !p.touched }
+
+// InPlace tells that lengths stay as they are: Rewrite does it.
+func (p *Plan) InPlace() bool { return !p.resized }
+
+// firstUserOID is where OIDs begin that differ between databases; see FirstGenbkiObjectId in src/include/access/transam.h.
+const firstUserOID = 10000
+
+// node compiles the work inside of a type; nil where there is none.
+func (g Graph) node(oid uint32, depth int) (*node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("types are nested more than %d deep", maxDepth)
+	}
+	t, ok := g.Source[oid]
+	if !ok {
+		return nil, fmt.Errorf("the dump does not describe the type with OID %d", oid)
+	}
+	switch t.Kind {
+	case format.KindArray:
+		return g.arrayNode(t, depth)
+	case format.KindComposite:
+		return g.compositeNode(t, depth)
+	case format.KindDomain:
+		return g.node(t.Element, depth+1)
+	case format.KindRange, format.KindMultirange:
+		inner, err := g.node(t.Element, depth+1)
+		if inner == nil || err != nil {
+			return nil, err
+		}
+		return &node{kind: t.Kind, element: inner}, nil
+	}
+	if t.Schema == "pg_catalog" {
+		switch {
+		case t.Name == "interval" && g.TargetVersion < 170000:
+			return &node{kind: format.KindBase, check: noIntervalInfinity}, nil
+		case t.Name == "numeric" && g.TargetVersion < 140000:
+			return &node{kind: format.KindBase, check: noNumericInfinity}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (g Graph) arrayNode(t format.Type, depth int) (*node, error) {
+	inner, err := g.node(t.Element, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	to, err := g.target(t.Element)
+	if err != nil {
+		return nil, err
+	}
+	if inner == nil && to == t.Element {
+		return nil, nil
+	}
+	return &node{kind: t.Kind, element: inner, from: t.Element, to: to}, nil
+}
+
+func (g Graph) compositeNode(t format.Type, depth int) (*node, error) {
+	n := &node{kind: t.Kind, fields: make([]field, len(t.Fields))}
+	work := false
+	for i, f := range t.Fields {
+		inner, err := g.node(f.OID, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		to, err := g.target(f.OID)
+		if err != nil {
+			return nil, err
+		}
+		n.fields[i] = field{from: f.OID, to: to, node: inner}
+		work = work || inner != nil || to != f.OID
+	}
+	if !work {
+		return nil, nil
+	}
+	return n, nil
+}
+
+// target gives the target's OID of a type of the source.
+func (g Graph) target(oid uint32) (uint32, error) {
+	if oid < firstUserOID {
+		return oid, nil
+	}
+	t, ok := g.Source[oid]
+	if !ok {
+		return 0, fmt.Errorf("the dump does not describe the type with OID %d", oid)
+	}
+	to, ok := g.TargetOID(t.Schema, t.Name)
+	if !ok {
+		return 0, fmt.Errorf("the target has no type %q.%q", string(t.Schema), string(t.Name))
+	}
+	return to, nil
+}
+
+// Error is a value that cannot be converted. Row counts from 1 within what was given to the call.
+type Error struct {
+	Row    int
+	Column format.Name
+	Err    error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("row %d, column %q: %v", e.Row, string(e.Column), e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Rewrite converts whole rows in place. It needs InPlace, and takes the trailer for granted where it stands. It allocates nothing unless it fails.
+func (p *Plan) Rewrite(rows []byte) error {
+	for row := 1; len(rows) >= 2; row++ {
+		if count := int16(binary.BigEndian.Uint16(rows)); count == -1 {
+			return nil
+		}
+		rest := rows[2:]
+		for i := range p.columns {
+			c := &p.columns[i]
+			value, after, err := next(rest)
+			if err == nil && value != nil && c.inner != nil {
+				err = c.inner.rewrite(value)
+			}
+			if err != nil {
+				return &Error{Row: row, Column: c.Name, Err: err}
+			}
+			rest = after
+		}
+		rows = rest
+	}
+	return nil
+}
+
+// Append appends the converted rows, and the trailer if it is there, to dst. rows may be changed by it.
+func (p *Plan) Append(dst, rows []byte) ([]byte, error) {
+	for row := 1; len(rows) >= 2; row++ {
+		if count := int16(binary.BigEndian.Uint16(rows)); count == -1 {
+			return append(dst, rows[:2]...), nil
+		}
+		dst = binary.BigEndian.AppendUint16(dst, uint16(p.live))
+		rest := rows[2:]
+		for i := range p.columns {
+			c := &p.columns[i]
+			value, after, err := next(rest)
+			if err == nil && !c.Drop {
+				dst, err = c.append(dst, value)
+			}
+			if err != nil {
+				return dst, &Error{Row: row, Column: c.Name, Err: err}
+			}
+			rest = after
+		}
+		rows = rest
+	}
+	return dst, nil
+}
+
+func (c *Column) append(dst, value []byte) ([]byte, error) {
+	switch {
+	case value == nil:
+		return append(dst, 0xff, 0xff, 0xff, 0xff), nil
+	case c.Widen != Keep:
+		return c.Widen.append(dst, value)
+	case c.inner != nil:
+		if err := c.inner.rewrite(value); err != nil {
+			return dst, err
+		}
+	}
+	return append(binary.BigEndian.AppendUint32(dst, uint32(len(value))), value...), nil
+}
+
+func (w Widening) append(dst, value []byte) ([]byte, error) {
+	if len(value) != widths[w].from {
+		return dst, malformed("%d bytes, expected %d", len(value), widths[w].from)
+	}
+	dst = binary.BigEndian.AppendUint32(dst, uint32(widths[w].to))
+	switch w {
+	case Int2ToInt4:
+		return binary.BigEndian.AppendUint32(dst, uint32(int32(int16(binary.BigEndian.Uint16(value))))), nil
+	case Int2ToInt8:
+		return binary.BigEndian.AppendUint64(dst, uint64(int64(int16(binary.BigEndian.Uint16(value))))), nil
+	case Int4ToInt8:
+		return binary.BigEndian.AppendUint64(dst, uint64(int64(int32(binary.BigEndian.Uint32(value))))), nil
+	}
+	return binary.BigEndian.AppendUint64(dst, math.Float64bits(float64(math.Float32frombits(binary.BigEndian.Uint32(value))))), nil
+}
