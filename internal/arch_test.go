@@ -58,13 +58,19 @@ var rules = map[string]rule{
 	"internal/bench": {ours: []string{"internal/pgcluster", "internal/pgtools"}},
 
 	// What people read.
-	"internal/show":      {ours: []string{"format"}, others: []string{"github.com/rivo/uniseg"}},
-	"internal/watch":     {ours: []string{"internal/progress", "internal/show"}, others: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"internal/show":   {ours: []string{"format"}, others: []string{"github.com/rivo/uniseg"}},
+	"internal/watch":  {ours: []string{"internal/progress", "internal/show"}, others: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"internal/report": {ours: []string{"internal/progress", "internal/show"}},
+	// Rows as text, for cat: what the server's output functions would print.
+	"internal/rowtext":   {ours: []string{"format"}, others: []string{pgx, "golang.org/x/text"}},
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
-	"tui":                {ours: []string{"dump", "restore", "format", "internal/progress", "internal/show"}, others: []string{charm}},
+	"tui":                {ours: []string{"dump", "restore", "format", "internal/progress", "internal/report", "internal/show"}, others: []string{charm}},
+
+	// The sample shop of the demo.
+	"internal/demo": {ours: []string{"internal/pg", "internal/pgcluster"}, others: []string{pgx}},
 
 	"cmd/pghaul": {
-		ours:   append([]string{"dump", "restore", "tui", "internal/pgcluster", "internal/sched", "internal/show", "internal/termguard", "internal/watch"}, engine...),
+		ours:   append([]string{"dump", "restore", "tui", "internal/demo", "internal/pgcluster", "internal/report", "internal/rowtext", "internal/sched", "internal/show", "internal/termguard", "internal/watch"}, engine...),
 		others: []string{pgx, sync, sys, "golang.org/x/term", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 }

@@ -25,6 +25,7 @@ type app struct {
 
 	verbose, quiet bool
 	logFile        string
+	log            *os.File // nil: none
 
 	interrupt *interrupt
 }
@@ -136,6 +137,7 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.openLog() },
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("there is no command %q", args[0]).hint("%s", suggestion(c, args[0]))
@@ -173,7 +175,7 @@ const (
 
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.inspectCommand(), a.completionCommand(), a.manCommand(), a.versionCommand(),
+		a.dumpCommand(), a.verifyCommand(), a.restoreCommand(), a.inspectCommand(), a.completionCommand(), a.manCommand(), a.versionCommand(),
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/bytehaul/pghaul/dump"
 	"github.com/bytehaul/pghaul/format"
@@ -63,6 +65,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		usage         *usageError
 		dumpRefused   *dump.Refused
 		targetRefused *restore.Refused
+		partWay       *restore.Failed
 		damage        *format.Error
 		stopped       errInterrupted
 	)
@@ -71,13 +74,13 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitDone
 	case errors.As(err, &usage), errors.Is(err, pg.ErrPasswordInDSN):
 		return exitUsage
-	case errors.As(context.Cause(ctx), &stopped) && errors.Is(err, context.Canceled), errors.As(err, &stopped):
-		return exitCancelled
+	case errors.As(context.Cause(ctx), &stopped):
+		return exitCancelled // whatever the job made of that
 	case errors.As(err, &dumpRefused), errors.As(err, &targetRefused), errors.Is(err, errFound):
 		return exitFound
 	case errors.As(err, &damage) && damage.Kind != format.ErrRead, errors.Is(err, format.ErrUnfinished):
 		return exitFound
-	case errors.Is(err, errIncomplete):
+	case errors.Is(err, errIncomplete), errors.As(err, &partWay):
 		return exitIncomplete
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe
@@ -88,12 +91,24 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 // end prints an error and returns the exit code.
 func (a *app) end(ctx context.Context, err error) int {
 	code := a.exitCode(ctx, err)
+	var b strings.Builder
 	switch {
 	case code == exitDone, code == exitPipe, errors.Is(err, errFound), errors.Is(err, errIncomplete):
 	case code == exitCancelled:
-		fmt.Fprintln(a.stderr, "pghaul: cancelled")
+		printCancelled(&b, err)
 	default:
-		printError(a.stderr, err)
+		printError(&b, err)
+	}
+	fmt.Fprint(a.stderr, b.String())
+	if a.log == nil {
+		return code
+	}
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintf(a.log, "%s %s", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), line)
+	}
+	if err := a.log.Close(); err != nil {
+		fmt.Fprintf(a.stderr, "pghaul: log file: %v\n", err)
+		code = max(code, exitFailed)
 	}
 	return code
 }
@@ -145,5 +160,22 @@ func sides(fromDump, fromTarget string) string {
 func printHint(w io.Writer, hint string) {
 	if hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", show.Line(hint))
+	}
+}
+
+// printCancelled says what is left of a cancelled job.
+func printCancelled(w io.Writer, err error) {
+	var (
+		left    *leftOver
+		partWay *restore.Failed
+	)
+	switch {
+	case errors.As(err, &partWay):
+		fmt.Fprintf(w, "pghaul: cancelled: %s\n", show.Line(err.Error()))
+		printHint(w, partWay.Hint())
+	case errors.As(err, &left):
+		fmt.Fprintf(w, "pghaul: cancelled: %s\n", show.Line(left.text))
+	default:
+		fmt.Fprintln(w, "pghaul: cancelled")
 	}
 }

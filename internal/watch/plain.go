@@ -28,7 +28,7 @@ func (v *plainView) look(news []progress.Event, s progress.Snapshot, r progress.
 		}
 	}
 	switch {
-	case !moving(s) || v.quiet:
+	case !moving(s) || v.quiet || v.told.IsZero():
 		v.told = s.Time
 	case s.Time.Sub(v.told) >= plainEvery:
 		v.told = s.Time

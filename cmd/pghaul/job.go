@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/report"
+	"github.com/bytehaul/pghaul/internal/sched"
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/internal/watch"
+)
+
+const (
+	maxJobs     = 1000 // connections that -j may ask for
+	defaultJobs = 8    // at most, without -j
+)
+
+// jobFlags are the flags that every job has.
+type jobFlags struct {
+	jobs     int
+	progress string
+	asJSON   bool
+}
+
+func newJobFlags() *jobFlags {
+	return &jobFlags{jobs: min(runtime.NumCPU(), defaultJobs), progress: "auto"}
+}
+
+func (j *jobFlags) flags(c *cobra.Command, jobs string) {
+	groupOf(c, "Job options", false, func(f flags) {
+		f.number(&j.jobs, "jobs", "j", "N", jobs+"\n(number of CPUs, at most 8)", 1, maxJobs)
+		f.choice(&j.progress, "progress", "", "how to show progress, on standard error\n(auto: bar on a terminal, else plain)", "auto", "bar", "plain", "json", "none")
+		f.boolean(&j.asJSON, "json", "", "write the report as one JSON document")
+	})
+	if err := c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions([]string{"auto", "bar", "plain", "json", "none"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag was defined three lines above
+	}
+}
+
+// work runs a job under an observer. do gets a function for details, which is nil unless they are wanted, and one that asks a question.
+func (a *app) work(ctx context.Context, j *jobFlags, t *progress.Tracker, do func(*session) error) (err error) {
+	o := watch.Options{Mode: a.progressMode(j.progress), Out: a.stderr, Quiet: a.quiet, Width: a.width}
+	if a.log != nil {
+		o.Log = a.log
+	}
+	if warning := sched.Batch(); warning != nil && a.verbose {
+		fmt.Fprintf(a.stderr, "pghaul: not scheduled as batch work, which is slower: %v\n", warning)
+	}
+	ob := watch.Start(t, o)
+	a.interrupt.speak(ob.Say)
+	s := &session{app: a, observer: ob}
+	err = do(s)
+	t.Finish(err) // no change where the job has said so itself
+	ob.Stop()
+	a.interrupt.speak(nil)
+	return err
+}
+
+// session is a job's line to the person at the terminal.
+type session struct {
+	app      *app
+	observer *watch.Observer
+}
+
+// logf gives the function for details; nil when nobody wants them.
+func (s *session) logf() func(string, ...any) {
+	if !s.app.verbose {
+		return nil
+	}
+	return func(format string, args ...any) { s.observer.Say(fmt.Sprintf(format, args...)) }
+}
+
+// confirm asks a question that is answered by typing a word in.
+func (s *session) confirm(question, word string) (yes bool, err error) {
+	s.observer.Pause(func() {
+		var tty *os.File
+		if tty, err = s.app.terminal(); err != nil {
+			err = &hinted{err: fmt.Errorf("%s There is no terminal to ask at", question), tip: "give --yes if that is what you want"}
+			return
+		}
+		defer tty.Close()
+		fmt.Fprintf(tty, "%s\nType %q to go on: ", show.Line(question), show.Text(word))
+		var answer string
+		if answer, err = bufio.NewReader(tty).ReadString('\n'); errors.Is(err, io.EOF) {
+			err = nil
+		}
+		yes = strings.TrimRight(answer, "\r\n") == word
+	})
+	return yes, err
+}
+
+func (a *app) progressMode(given string) watch.Mode {
+	switch {
+	case given != "auto":
+		return watch.Mode(given)
+	case isTerminal(a.stderr):
+		return watch.Bar
+	}
+	return watch.Plain
+}
+
+// width is the terminal's, 0 when unknown.
+func (a *app) width() int {
+	w, _, err := term.GetSize(int(a.stderr.Fd()))
+	if err != nil {
+		return 0
+	}
+	return w
+}
+
+// openLog opens the file that --log-file names.
+func (a *app) openLog() (err error) {
+	if a.logFile != "" {
+		a.log, err = os.OpenFile(a.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	}
+	return err
+}
+
+// report writes the end-of-job report to standard output.
+func (a *app) report(j *jobFlags, r *report.Report) error {
+	if j.asJSON {
+		return writeJSON(a.stdout, r.Document())
+	}
+	_, err := io.WriteString(a.stdout, r.Text())
+	return err
+}

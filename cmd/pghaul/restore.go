@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/report"
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/restore"
+)
+
+// restorePhases are the words that --stop-after knows.
+var restorePhases = []string{restore.PhasePreflight, restore.PhasePreData, restore.PhaseData, restore.PhaseLargeObjects, restore.PhaseSequences, restore.PhaseProof,
+	restore.PhasePostData, restore.PhaseMatViews, restore.PhaseAnalyze}
+
+// restoreFlags are restore's flags as given.
+type restoreFlags struct {
+	conn       connection
+	job        *jobFlags
+	onExisting string
+	yes        bool
+	o          restore.Options
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	r := &restoreFlags{job: newJobFlags(), onExisting: string(restore.Fail)}
+	c := &cobra.Command{
+		Use:     "restore DIR DSN",
+		Short:   "load a dump into a database, with proof",
+		GroupID: groupJobs,
+		Long: "pghaul restore loads a dump into the database that DSN (or -d) names: it checks that\n" +
+			"the dump is undamaged and fits, makes the definitions, loads the rows, proves that\n" +
+			"every row arrived, and makes indexes and constraints.",
+		Args: exactly(1, 2, "the folder DIR of the dump"),
+		Annotations: map[string]string{usageLines: "restore [OPTION]... DIR DSN\nrestore [OPTION]... DIR -d DBNAME", exitLines: "0,1,2,3,4,130",
+			environment: connectionEnvironment + "\nPGHAUL_PG_BINDIR\tfolder of pg_restore (as --pg-bindir)"},
+		Example: "  pghaul restore shop-2026-11-30 shop_copy\n" +
+			"  pghaul restore --create shop-2026-11-30 \"service=standby dbname=shop\"\n" +
+			"  pghaul restore --data-only --on-existing truncate -t orders shop-2026-11-30 -d shop",
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(c, r, args) },
+	}
+	r.flags(c)
+	return c
+}
+
+func (r *restoreFlags) flags(c *cobra.Command) {
+	o := &r.o
+	groupOf(c, "What to restore", false, func(f flags) {
+		f.list(&o.Tables, "table", "t", "PATTERN", "these tables only")
+		f.list(&o.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
+		f.list(&o.Schemas, "schema", "n", "PATTERN", "these schemas only")
+		f.list(&o.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
+		f.boolean(&o.DataOnly, "data-only", "", "rows and sequences, into tables that exist")
+		f.boolean(&o.SchemaOnly, "schema-only", "", "definitions, no rows")
+		f.boolean(&o.NoOwner, "no-owner", "", "leave ownership to the user that restores")
+		f.boolean(&o.NoPrivileges, "no-privileges", "", "no GRANTs")
+		f.boolean(&o.NoComments, "no-comments", "", "no comments")
+		f.boolean(&o.NoPublications, "no-publications", "", "no publications")
+		f.boolean(&o.NoSubscriptions, "no-subscriptions", "", "no subscriptions")
+		f.boolean(&o.NoTablespaces, "no-tablespaces", "", "everything in the default tablespace")
+	})
+	groupOf(c, "How to restore", false, func(f flags) {
+		f.boolean(&o.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
+		f.choice(&r.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
+		f.boolean(&o.NoProve, "no-prove", "", "do not read the rows back")
+		f.boolean(&o.NoAnalyze, "no-analyze", "", "do not ANALYZE at the end")
+		f.boolean(&o.Resume, "resume", "", "go on with an interrupted restore")
+		f.text(&o.JournalSchema, "journal-schema", "", "SCHEMA", "where the target keeps the journal (pghaul_journal)")
+		f.boolean(&o.NoJournal, "no-journal", "", "keep no journal: what is interrupted cannot be resumed")
+		f.choice(&o.StopAfter, "stop-after", "", "stop after this phase", restorePhases...)
+		annotate(f.Lookup("stop-after"), valueName, "PHASE")
+		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
+		f.boolean(&r.yes, "yes", "", "ask no questions")
+		f.text(&o.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_restore (else PATH, then the usual places)")
+	})
+	r.job.flags(c, "parallel connections")
+	r.conn.flags(c)
+}
+
+func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options, error) {
+	o := r.o
+	for _, pair := range [][]string{{"data-only", "schema-only"}, {"data-only", "create"}, {"resume", "no-journal"}, {"journal-schema", "no-journal"}} {
+		if err := exclusive(c, pair...); err != nil {
+			return o, err
+		}
+	}
+	o.OnExisting = restore.OnExisting(r.onExisting)
+	if o.OnExisting != restore.Fail && !o.DataOnly {
+		return o, usagef("option --on-existing is for tables that are there already").hint("add --data-only")
+	}
+	var err error
+	if o.DSN, err = r.conn.target(args[1:]); err != nil {
+		return o, err
+	}
+	o.Dir, o.Jobs, o.Tool = args[0], r.job.jobs, tool()
+	return o, nil
+}
+
+func (a *app) restore(c *cobra.Command, r *restoreFlags, args []string) error {
+	o, err := r.options(c, args)
+	if err != nil {
+		return err
+	}
+	sum, tracker, err := a.runRestore(c.Context(), r.job, o, r.yes)
+	if err != nil {
+		return err
+	}
+	if err := a.report(r.job, restoreReport(tracker, sum, o.DSN.Config.Database)); err != nil {
+		return err
+	}
+	if len(sum.Gaps) > 0 || sum.Stopped != "" {
+		printHint(a.stderr, "the same command with --resume goes on from here")
+		return errIncomplete
+	}
+	return nil
+}
+
+// runRestore is a restore under an observer; demo shares it.
+func (a *app) runRestore(ctx context.Context, j *jobFlags, o restore.Options, yes bool) (sum *restore.Summary, t *progress.Tracker, err error) {
+	t = progress.New("restore", "read", "parse", "convert", "insert")
+	o.Tracker = t
+	err = a.work(ctx, j, t, func(s *session) error {
+		o.Logf = s.logf()
+		if !yes {
+			o.Confirm = s.confirm
+		}
+		var err error
+		sum, err = restore.Run(ctx, o)
+		return err
+	})
+	var part *restore.Failed
+	if err != nil && ctx.Err() != nil && !errors.As(err, &part) {
+		err = &leftOver{err: err, text: "nothing was written to the target"}
+	}
+	return sum, t, err
+}
+
+func restoreReport(t *progress.Tracker, sum *restore.Summary, database string) *report.Report {
+	r := &report.Report{Progress: t.Report()}
+	r.Facts = []report.Fact{
+		{Key: "dump_id", Value: sum.Manifest.DumpID},
+		{Key: "tables_proven", Value: sum.Proven},
+		{Key: "tables_unproven", Value: append([]string{}, sum.Unproven...), Text: unprovenText(sum.Unproven)},
+		{Key: "stopped_after", Value: sum.Stopped},
+	}
+	proven := ""
+	switch {
+	case sum.Proven > 0 && len(sum.Unproven) == 0:
+		proven = fmt.Sprintf(", every row proven in %s", show.Plural(int64(sum.Proven), "table", "tables"))
+	case sum.Proven > 0:
+		proven = fmt.Sprintf(", %s proven, %d not", show.Plural(int64(sum.Proven), "table", "tables"), len(sum.Unproven))
+	}
+	r.Outcome = fmt.Sprintf("restored %s into %s in %s s%s", show.Plural(sum.Rows, "row", "rows"), show.Text(database), seconds(r.Progress.Elapsed), proven)
+	switch {
+	case sum.Stopped != "":
+		r.Outcome = fmt.Sprintf("incomplete: stopped after phase %s, as asked; %s in %s", sum.Stopped, show.Plural(sum.Rows, "row", "rows"), show.Text(database))
+	case len(sum.Gaps) > 0:
+		r.Outcome = fmt.Sprintf("incomplete: the rows are there (%s%s), but %s could not be made", show.Plural(sum.Rows, "row", "rows"), proven,
+			show.Plural(int64(len(sum.Gaps)), "object", "objects"))
+	}
+	return r
+}
+
+func unprovenText(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	shown := make([]string, len(names))
+	for i, n := range names {
+		shown[i] = show.Line(n)
+	}
+	return "not proven: " + strings.Join(shown, ", ")
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/report"
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/restore"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	j := newJobFlags()
+	c := &cobra.Command{
+		Use:     "verify DIR|FILE|-",
+		Short:   "check that a dump or a file is whole and undamaged",
+		GroupID: groupJobs,
+		Long: "pghaul verify reads every byte of a dump, a data file or a stream, without a server:\n" +
+			"manifest, checksums, framing of every row, counts and digests. It names every damaged\n" +
+			"file with the place and the kind of the damage.",
+		Args:        exactly(1, 1, "the DIR or FILE (\"-\": standard input)"),
+		Annotations: map[string]string{usageLines: "verify [OPTION]... DIR|FILE|-", exitLines: "0,1,2,3,130"},
+		Example:     "  pghaul verify shop-2026-11-30\n  pghaul verify - < orders.pgcopy.zst",
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.verify(c, j, restore.VerifyOptions{Path: args[0], Stdin: a.stdin, Jobs: j.jobs})
+		},
+	}
+	j.flags(c, "files read at the same time")
+	return c
+}
+
+func (a *app) verify(c *cobra.Command, j *jobFlags, o restore.VerifyOptions) error {
+	found, tracker, err := a.runVerify(c, j, o)
+	if err != nil {
+		return err
+	}
+	printDamages(a, found)
+	if err := a.report(j, verifyReport(tracker, found)); err != nil {
+		return err
+	}
+	if !found.OK() {
+		return errFound
+	}
+	return nil
+}
+
+// runVerify is a check under an observer; demo shares it.
+func (a *app) runVerify(c *cobra.Command, j *jobFlags, o restore.VerifyOptions) (found *restore.VerifyReport, t *progress.Tracker, err error) {
+	t = progress.New("verify", "read", "parse", "check")
+	o.Tracker = t
+	err = a.work(c.Context(), j, t, func(*session) error {
+		var err error
+		found, err = restore.Verify(c.Context(), o)
+		return err
+	})
+	return found, t, err
+}
+
+// printDamages names on standard error what is wrong, a line each.
+func printDamages(a *app, found *restore.VerifyReport) {
+	for _, d := range found.Warnings {
+		fmt.Fprintf(a.stderr, "pghaul: warning: %s\n", show.Line(d.String()))
+		printHint(a.stderr, d.Hint)
+	}
+	for _, d := range found.Findings {
+		fmt.Fprintf(a.stderr, "pghaul: %s\n", show.Line(d.String()))
+		printHint(a.stderr, d.Hint)
+	}
+}
+
+func verifyReport(t *progress.Tracker, found *restore.VerifyReport) *report.Report {
+	r := &report.Report{Progress: t.Report()}
+	r.Facts = []report.Fact{
+		{Key: "path", Value: found.Path}, {Key: "what", Value: found.What}, {Key: "dump_id", Value: found.DumpID},
+		{Key: "files", Value: found.Files}, {Key: "stored_bytes", Value: found.StoredBytes},
+		{Key: "findings", Value: append([]restore.Damage{}, found.Findings...)}, {Key: "findings_warnings", Value: append([]restore.Damage{}, found.Warnings...)},
+		{Key: "ok", Value: found.OK()},
+	}
+	checked := fmt.Sprintf("%s in %s, %s stored, %s s", show.Plural(found.Rows, "row", "rows"), show.Plural(int64(found.Files), "file", "files"), show.Size(found.StoredBytes),
+		seconds(r.Progress.Elapsed))
+	r.Outcome = "whole and undamaged: " + checked
+	if !found.OK() {
+		r.Outcome = fmt.Sprintf("damaged: %s; undamaged: %s", show.Plural(int64(len(found.Findings)), "problem", "problems"), checked)
+	}
+	return r
+}

@@ -1,0 +1,204 @@
+// Package report writes the end-of-job report: tables, stages, totals and the verdict, as text for people or as one JSON document.
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/show"
+)
+
+// maxTables is how many tables the text names; with more, the largest are named and the rest is summed up.
+const (
+	maxTables = 40
+	topTables = 20
+)
+
+// Report is a job's end: the tracker's numbers, and what the job itself says of its result.
+type Report struct {
+	Progress progress.Report
+	Facts    []Fact // in order
+	Outcome  string // the last sentence, without a full stop
+}
+
+// Fact is one thing that the job itself knows: where the dump is, its size on disk. Value is a number, a string or a list of strings for the
+// document; Text is for people, and empty for what only the document has.
+type Fact struct {
+	Key   string
+	Value any
+	Text  string
+}
+
+// Text is the report for people.
+func (r *Report) Text() string {
+	p := &r.Progress
+	var b strings.Builder
+	b.WriteString(r.title() + "\n")
+	if len(p.Tables) > 0 {
+		b.WriteString("\n" + r.tables())
+	}
+	if p.Totals.Rows > 0 && len(p.Stages) > 0 {
+		b.WriteString("\n" + stages(p.Stages))
+	}
+	if len(p.Phases) > 1 {
+		b.WriteString("\n" + phases(p.Phases))
+	}
+	r.lists(&b)
+	b.WriteString("\n")
+	for _, f := range r.Facts {
+		if f.Text != "" {
+			b.WriteString(f.Text + "\n")
+		}
+	}
+	if s := p.Verdict.Sentence; s != "" {
+		b.WriteString(s + "\n")
+	}
+	if r.Outcome != "" {
+		b.WriteString(r.Outcome + "\n")
+	}
+	return b.String()
+}
+
+func (r *Report) title() string {
+	p := &r.Progress
+	s := p.Job
+	if p.Source != "" {
+		s += " " + show.Text(p.Source)
+	}
+	if p.Target != "" {
+		s += " → " + show.Text(p.Target)
+	}
+	return s
+}
+
+func (r *Report) tables() string {
+	p := &r.Progress
+	proof := slices.ContainsFunc(p.Tables, func(t progress.TableReport) bool { return t.Proof != progress.NotTried })
+	head := []string{"table", ">rows", ">bytes", ">segments", ">seconds", ">MB/s", ">KRows/s", ">MDatums/s"}
+	if proof {
+		head = append(head, "proof")
+	}
+	g := show.NewGrid("", head...)
+	named, rest := largest(p.Tables)
+	for i := range named {
+		t := &named[i]
+		row := append([]string{show.Text(t.Name)}, numbers(t)...)
+		if proof {
+			row = append(row, proofText(t))
+		}
+		g.Row(row...)
+	}
+	if rest.SegmentsTotal > 0 {
+		row := append([]string{fmt.Sprintf("%d more tables", len(p.Tables)-len(named))}, show.Count(rest.Rows), show.Size(rest.Bytes), segments(&rest), "", "", "", "")
+		g.Row(row...)
+	}
+	t := p.Totals
+	sum := progress.TableReport{Segments: p.Counts.SegmentsEnded, SegmentsTotal: p.Counts.Segments, Rows: t.Rows, Bytes: t.Bytes, Seconds: t.Seconds,
+		MBPerSec: t.MBPerSec, KRowsPerSec: t.KRowsPerSec, MDatumsPerSec: t.MDatumsPerSec}
+	g.Row(append([]string{"total"}, numbers(&sum)...)...)
+	return g.String()
+}
+
+// largest parts the tables into those that are named and the sum of the others. What failed or differs is always named.
+func largest(all []progress.TableReport) (named []progress.TableReport, rest progress.TableReport) {
+	if len(all) <= maxTables {
+		return all, rest
+	}
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b progress.TableReport) int {
+		switch {
+		case a.Bytes > b.Bytes:
+			return -1
+		case a.Bytes < b.Bytes:
+			return 1
+		}
+		return 0
+	})
+	for i := range order {
+		t := &order[i]
+		if i < topTables || t.Err != nil || t.Proof == progress.Mismatch || t.Proof == progress.NotProven {
+			named = append(named, *t)
+			continue
+		}
+		rest.Rows += t.Rows
+		rest.Bytes += t.Bytes
+		rest.Segments += t.Segments
+		rest.SegmentsTotal += t.SegmentsTotal
+	}
+	return named, rest
+}
+
+func numbers(t *progress.TableReport) []string {
+	return []string{show.Count(t.Rows), show.Size(t.Bytes), segments(t), show.Seconds(time.Duration(t.Seconds * float64(time.Second))),
+		show.Fixed(t.MBPerSec), show.Fixed(t.KRowsPerSec), show.Fixed(t.MDatumsPerSec)}
+}
+
+func segments(t *progress.TableReport) string {
+	if t.Segments == t.SegmentsTotal {
+		return show.Count(int64(t.Segments))
+	}
+	return fmt.Sprintf("%d of %d", t.Segments, t.SegmentsTotal)
+}
+
+func proofText(t *progress.TableReport) string {
+	s := string(t.Proof)
+	switch {
+	case t.Err != nil:
+		s = string(t.State)
+	case t.Proof == progress.NotTried:
+		s = "-"
+	}
+	if t.Note != "" {
+		s += ": " + show.Line(t.Note)
+	}
+	return s
+}
+
+func stages(all []progress.StageReport) string {
+	g := show.NewGrid("", "stage", ">busy s", ">server s", ">share", ">µs/row", ">µs/datum", ">MB/s")
+	for _, s := range all {
+		g.Row(s.Name, show.Fixed(s.BusySeconds), show.Fixed(s.ServerSeconds), fmt.Sprintf("%.0f %%", 100*s.Share), fmt.Sprintf("%.3f", s.RowMicros),
+			fmt.Sprintf("%.4f", s.DatumMicros), show.Fixed(s.MBPerSec))
+	}
+	return g.String()
+}
+
+func phases(all []progress.Phase) string {
+	var parts []string
+	for _, p := range all {
+		parts = append(parts, fmt.Sprintf("%s %s s", show.Text(p.Name), show.Seconds(p.Elapsed)))
+	}
+	return "phases: " + strings.Join(parts, ", ") + "\n"
+}
+
+// lists names what is missing and what an operator should know.
+func (r *Report) lists(b *strings.Builder) {
+	p := &r.Progress
+	if p.GapCount > 0 {
+		b.WriteString("\nmissing:\n")
+		for _, g := range p.Gaps {
+			state := ""
+			if g.SQLState != "" {
+				state = " (SQLSTATE " + show.Text(g.SQLState) + ")"
+			}
+			fmt.Fprintf(b, "  %s %s: %s%s\n", show.Text(g.Kind), show.Text(g.Name), show.Line(g.Message), state)
+		}
+		more(b, p.GapCount-len(p.Gaps))
+	}
+	if p.WarningCount > 0 {
+		b.WriteString("\nwarnings:\n")
+		for _, w := range p.Warnings {
+			b.WriteString("  " + show.Line(w) + "\n")
+		}
+		more(b, p.WarningCount-len(p.Warnings))
+	}
+}
+
+func more(b *strings.Builder, n int) {
+	if n > 0 {
+		fmt.Fprintf(b, "  … and %d more\n", n)
+	}
+}
