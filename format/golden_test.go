@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,5 +71,29 @@ func TestGoldens(t *testing.T) {
 				t.Errorf("%q, want %q: %v", rows, g.rows, err)
 			}
 		})
+	}
+}
+
+// The example of the specification is a golden.
+func TestSpecificationExample(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "one-row.hex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("..", "docs", "FORMAT.md")
+	spec, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, found := bytes.Cut(spec, []byte("```text\n"))
+	example := slices.Concat([]byte("```text\n"), golden, []byte("```\n"))
+	if *update {
+		if err := os.WriteFile(path, slices.Concat(head, example), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !found || !bytes.HasSuffix(spec, example) {
+		t.Errorf("%s does not end with the golden one-row (-update puts it there)", path)
 	}
 }

@@ -47,7 +47,11 @@ func sampleHeader(columns ...string) *Header {
 		Segment:  SegmentRef{I: 1, N: 1},
 	}}
 	for _, name := range columns {
-		h.Meta.Columns = append(h.Meta.Columns, Column{Name: Name(name), Type: "text", TypeSchema: "pg_catalog", TypeName: "text", OID: 25, Typmod: -1, Carried: CarriedBinary})
+		c := Column{Name: Name(name), Type: "text", TypeSchema: "pg_catalog", TypeName: "text", OID: 25, Typmod: -1, Carried: CarriedBinary}
+		if name == "id" {
+			c.Type, c.TypeName, c.OID, c.NotNull = "integer", "int4", 23, true
+		}
+		h.Meta.Columns = append(h.Meta.Columns, c)
 	}
 	return h
 }
