@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/bytehaul/pghaul/format"
-	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
-	"github.com/bytehaul/pghaul/internal/pipeline"
 )
 
 // openSegment opens a data file and reads its header; the caller closes the file.
@@ -58,7 +57,7 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 		return nil
 	}
 	for _, t := range j.plan.tables {
-		if len(t.entry.Segments) == 0 {
+		if len(t.entry.Segments) == 0 || j.damaged[t.entry.Segments[0].Path] {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -77,33 +76,19 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 
 const damagedHint = "take the dump again, or the file from another copy of it"
 
-// checkFiles reads every chosen file.
+// checkFiles verifies the dump: every byte of every file.
 func (j *job) checkFiles(ctx context.Context, f *findings) error {
-	if j.o.SchemaOnly {
-		return nil
-	}
-	for _, t := range j.plan.tables {
-		for i := range t.entry.Segments {
-			if err := j.checkFile(ctx, t, i); err != nil {
-				if ctx.Err() != nil {
-					return err
-				}
-				f.bad(t.entry.Segments[i].Path, err.Error(), "", damagedHint)
-			}
-		}
-	}
-	return nil
-}
-
-func (j *job) checkFile(ctx context.Context, t *loadTable, i int) error {
-	file, r, err := j.openSegment(t, i)
+	report, err := Verify(ctx, VerifyOptions{Path: j.o.Dir, Jobs: j.o.Jobs})
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	w := r.Walker()
-	if err := pipeline.Run(ctx, pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: []pipeline.Stage{&flow.Parse{Walker: w}}, Sink: flow.Discard{}, Pool: j.pool}); err != nil {
-		return err
+	j.damaged = map[string]bool{}
+	for _, d := range report.Findings {
+		j.damaged[d.File] = true
+		f.bad(d.File, strings.TrimPrefix(d.String(), d.File+": "), "", d.Hint)
 	}
-	return r.Finish(w.Totals())
+	for _, d := range report.Warnings {
+		f.warn(d.File, strings.TrimPrefix(d.String(), d.File+": "), "", d.Hint)
+	}
+	return nil
 }

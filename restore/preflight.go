@@ -29,7 +29,7 @@ func (j *job) preflightA(ctx context.Context) error {
 	if err := f.refused(); err != nil {
 		return err
 	}
-	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkArchive, j.checkHeaders, j.checkFiles} {
+	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders} {
 		if err := check(ctx, f); err != nil {
 			return err
 		}
@@ -104,6 +104,7 @@ func (j *job) track() {
 		}
 		t.left = left
 	}
+	j.complete = int(j.loaded.Load()) == j.plan.segments
 }
 
 // connect opens the leader: to the target, with the restore's lock, or to a maintenance database when the target is still to be made.
@@ -242,6 +243,9 @@ func (j *job) checkArchive(ctx context.Context, f *findings) error {
 	}
 	if j.m.Schema == nil {
 		f.bad(format.SchemaName, "holds no definitions", "", "the dump was taken with --data-only: make the tables, then restore with --data-only")
+		return nil
+	}
+	if j.damaged[format.SchemaName] {
 		return nil
 	}
 	tools, err := pgtools.Find(j.o.PgBinDir, j.m.Source.Server.VersionNum/10000)

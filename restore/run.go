@@ -46,16 +46,18 @@ type job struct {
 	sum  *Summary
 	plan *plan
 
-	leader  *pg.Conn // catalog session of the target
-	lock    *lockHolder
-	tools   *pgtools.Tools // nil when no archive is needed
-	archive *archive
-	journal *journal // nil with NoJournal
-	resumed bool     // the journal was there
-	created bool     // this run made the database
-	pool    *pipeline.Pool
-	phase   string
-	gaps    []journalGap // of the present phase
+	leader   *pg.Conn // catalog session of the target
+	lock     *lockHolder
+	tools    *pgtools.Tools // nil when no archive is needed
+	archive  *archive
+	journal  *journal        // nil with NoJournal
+	resumed  bool            // the journal was there
+	complete bool            // it has all segments
+	created  bool            // this run made the database
+	damaged  map[string]bool // files, by path below the dump
+	pool     *pipeline.Pool
+	phase    string
+	gaps     []journalGap // of the present phase
 
 	loaded atomic.Int64 // segments
 }
@@ -191,7 +193,7 @@ func (j *job) runSteps(ctx context.Context) error {
 		j.phase, j.gaps = s.name, nil
 		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
 		var err error
-		if j.journal == nil || !j.journal.phases[s.name] {
+		if !j.finished(s.name) {
 			err = s.run(ctx)
 		} else {
 			err = j.again(ctx, s.name)
@@ -213,6 +215,14 @@ func (j *job) runSteps(ctx context.Context) error {
 		return nil
 	}
 	return j.end(ctx)
+}
+
+// finished tells whether an earlier run has done a phase. The rows of unlogged tables do not outlive a crash: then they are loaded and proven again.
+func (j *job) finished(phase string) bool {
+	if j.journal == nil || !j.journal.phases[phase] {
+		return false
+	}
+	return phase != PhaseData && phase != PhaseProof || j.complete
 }
 
 // end drops the journal, unless gaps are left for another try.

@@ -3,7 +3,9 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +38,7 @@ func (j *job) largeObjects(ctx context.Context) error {
 	if errors.Is(err, errNoEntries) {
 		return nil
 	}
-	return j.restoreEntries(ctx, list, nil, j.filters()...)
+	return j.restoreEntries(ctx, 1, list, nil, j.filters()...)
 }
 
 // sectionNames are pg_restore's names of the phases that it does.
@@ -45,11 +47,8 @@ var sectionNames = map[string]string{PhasePreData: "pre-data", PhaseLargeObjects
 // section lets pg_restore do the present phase's section of the archive, as far as it is chosen.
 func (j *job) section(ctx context.Context, jobs int) error {
 	args := append([]string{"--section=" + sectionNames[j.phase]}, j.filters()...)
-	if jobs > 1 {
-		args = append(args, "--jobs="+strconv.Itoa(jobs))
-	}
 	if j.plan.choice.all() {
-		return j.restoreEntries(ctx, "", nil, args...)
+		return j.restoreEntries(ctx, jobs, "", nil, args...)
 	}
 	ch := j.archive.choose(j.plan.choice)
 	for _, name := range ch.left {
@@ -64,7 +63,7 @@ func (j *job) section(ctx context.Context, jobs int) error {
 	if err != nil {
 		return err
 	}
-	return j.restoreEntries(ctx, list, ch.support, args...)
+	return j.restoreEntries(ctx, jobs, list, ch.support, args...)
 }
 
 // filters are the options that leave kinds of things out.
@@ -86,24 +85,55 @@ func (j *job) filters() (args []string) {
 
 // restoreEntries runs pg_restore over the listed entries (all, when list is empty) and turns what fails into gaps. support are entries that may be
 // there already.
-func (j *job) restoreEntries(ctx context.Context, list string, support map[int]bool, args ...string) error {
+func (j *job) restoreEntries(ctx context.Context, jobs int, list string, support map[int]bool, args ...string) error {
+	if jobs == 1 {
+		res, err := j.runRestore(ctx, j.tools, list, args)
+		if err != nil {
+			return err
+		}
+		return j.tryAgain(ctx, res, support)
+	}
+	// The messages of parallel workers get into each other's lines. What stays whole is the number of an entry that failed: those are
+	// done once more, one after the other.
+	failed := map[int]bool{}
+	tools := *j.tools
+	tools.Line = func(line string) {
+		for _, m := range failedEntry.FindAllStringSubmatch(line, -1) {
+			if id, err := strconv.Atoi(m[1]); err == nil {
+				failed[id] = true
+			}
+		}
+		j.tools.Line(line)
+	}
+	res, err := j.runRestore(ctx, &tools, list, append(slices.Clone(args), "--jobs="+strconv.Itoa(jobs)))
+	if err != nil || res.Ignored == 0 {
+		return err
+	}
+	again, err := j.archive.list(func(e *entry) bool { return failed[e.DumpID] })
+	if err != nil {
+		return fmt.Errorf("pg_restore counted %d errors and named no entry: %w", res.Ignored, err)
+	}
+	return j.restoreEntries(ctx, 1, again, support, args...)
+}
+
+// failedEntry is how pg_restore starts to speak of an entry whose statement failed.
+var failedEntry = regexp.MustCompile(`from TOC entry (\d+); \d+ \d+ `)
+
+// runRestore runs pg_restore on the target.
+func (j *job) runRestore(ctx context.Context, tools *pgtools.Tools, list string, args []string) (*pgtools.Result, error) {
 	conn, err := j.toolConn(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if list != "" {
 		path, remove, err := writeList(list)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer remove()
-		args = append(args, "--use-list="+path)
+		args = append(slices.Clone(args), "--use-list="+path)
 	}
-	res, err := j.tools.Restore(ctx, conn, nil, append(args, j.archive.path)...)
-	if err != nil {
-		return err
-	}
-	return j.tryAgain(ctx, res, support)
+	return tools.Restore(ctx, conn, nil, append(slices.Clone(args), j.archive.path)...)
 }
 
 // toolConn says how pg_restore reaches the target. A database that is read-only by default has to be told otherwise.
@@ -150,6 +180,10 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 	if err := c.Exec(ctx, "SET check_function_bodies = off"); err != nil {
 		return err
 	}
+	statements := map[int]int{} // that failed, by entry
+	for _, failed := range res.Failed {
+		statements[failed.DumpID]++
+	}
 	for _, failed := range res.Failed {
 		if isHarmless(failed) {
 			j.logf("not counted as a failure: %s", failed.Message)
@@ -159,7 +193,8 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 		if ctx.Err() != nil || err != nil && pg.ConnectionLost(err) {
 			return err
 		}
-		tolerant := j.resumed || support[failed.DumpID]
+		// An entry whose second statement fails (its owner, say) may have been made by the first in the round before.
+		tolerant := j.resumed || support[failed.DumpID] || statements[failed.DumpID] > 1
 		if err == nil || tolerant && j.isThere(failed, err) {
 			continue
 		}
@@ -286,7 +321,7 @@ func (j *job) entriesAgain(ctx context.Context, gaps []journalGap) error {
 	if err != nil {
 		return err
 	}
-	return j.restoreEntries(ctx, list, nil, j.filters()...)
+	return j.restoreEntries(ctx, 1, list, nil, j.filters()...)
 }
 
 // journalGaps are the gaps that an earlier run has left in a phase.
