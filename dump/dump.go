@@ -51,6 +51,17 @@ type Summary struct {
 	RawBytes int64 // rows, uncompressed
 	Stored   int64 // bytes of all files
 	Warnings []string
+	Carried  []CarriedColumn // columns that are not plain binary, and why
+}
+
+// CarriedColumn is a column whose values are not carried as plain binary.
+type CarriedColumn struct {
+	Column  string          `json:"column"` // schema.table.column
+	Type    string          `json:"type"`
+	Carried format.Carriage `json:"carried"`
+	Cast    string          `json:"cast,omitempty"` // with text
+	OIDs    bool            `json:"oids,omitempty"` // binary, and a restore rewrites the OIDs of types inside
+	Why     string          `json:"why"`
 }
 
 // Refused is the error of a dump that cannot be taken as asked; nothing was written. Each problem names its object.

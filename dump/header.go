@@ -19,11 +19,11 @@ func newDumpID() string {
 // takeSamples asks the source for the samples of every type that a column reaches: once, for all files. The session is one for data, so that
 // their bytes are as the rows' bytes are.
 func (p *plan) takeSamples(ctx context.Context, conn *pg.Conn) error {
-	list := make([]format.Type, 0, len(p.types))
-	for _, t := range p.types {
-		list = append(list, t.Type)
+	refs, err := p.columnRefs(ctx, conn)
+	if err != nil {
+		return err
 	}
-	samples, err := conn.Samples(ctx, list)
+	samples, err := conn.Samples(ctx, p.types, func(oid uint32) []pg.ColumnRef { return refs[oid] })
 	if err != nil {
 		return err
 	}
@@ -32,6 +32,28 @@ func (p *plan) takeSamples(ctx context.Context, conn *pg.Conn) error {
 		p.samples[s.OID] = s
 	}
 	return nil
+}
+
+// columnsPerType bounds the columns that are searched for values of a type.
+const columnsPerType = 5
+
+// columnRefs names, for types that only their own values can show, a few columns that hold them.
+func (p *plan) columnRefs(ctx context.Context, conn *pg.Conn) (map[uint32][]pg.ColumnRef, error) {
+	refs := map[uint32][]pg.ColumnRef{}
+	for _, t := range p.tables {
+		for _, c := range t.columns {
+			kind := p.types[c.OID].Kind
+			if len(refs[c.OID]) >= columnsPerType || kind != format.KindDomain && (kind != format.KindBase || c.TypeSchema == "pg_catalog") {
+				continue
+			}
+			table, column, err := conn.SQLNames(ctx, t.rel.OID, t.rel.Schema, t.rel.Name, []format.Name{c.Name}, conn.Encoding)
+			if err != nil {
+				return nil, err
+			}
+			refs[c.OID] = append(refs[c.OID], pg.ColumnRef{Table: table, Column: column[0]})
+		}
+	}
+	return refs, nil
 }
 
 // header describes a segment's file.

@@ -50,6 +50,7 @@ type plan struct {
 	largeObjs  int64
 	types      pg.Types
 	samples    map[uint32]format.Samples
+	carried    []CarriedColumn // not plain binary
 	leftOut    []format.LeftOut
 	warnings   []string
 }
@@ -178,7 +179,7 @@ func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *sel
 			p.tables = append(p.tables, t)
 		}
 	}
-	if err := p.checkTypes(ctx, l.conn); err != nil {
+	if err := p.checkTypes(ctx, o, l.conn); err != nil {
 		return err
 	}
 	p.cutSegments(o, l.conn.Version)
@@ -233,8 +234,8 @@ func inOrderOf(columns, root []format.Column) []format.Column {
 	return columns
 }
 
-// checkTypes loads the type graph and refuses columns whose values plain binary would not carry.
-func (p *plan) checkTypes(ctx context.Context, conn *pg.Conn) (err error) {
+// checkTypes loads the type graph and decides how each column travels. A column with no way is refused.
+func (p *plan) checkTypes(ctx context.Context, o *Options, conn *pg.Conn) (err error) {
 	var oids []uint32
 	for _, t := range p.tables {
 		for _, c := range t.columns {
@@ -246,10 +247,18 @@ func (p *plan) checkTypes(ctx context.Context, conn *pg.Conn) (err error) {
 	}
 	var problems []Problem
 	for _, t := range p.tables {
-		for _, c := range t.columns {
-			if ok, why := p.types.PlainBinary(c.OID); !ok {
-				problems = append(problems, Problem{Object: t.rel.String() + "." + string(c.Name), Why: why,
-					Hint: fmt.Sprintf("this version carries plain binary types only; leave the table out with -T %s.%s", pg.QuoteIdent(t.rel.Schema), pg.QuoteIdent(t.rel.Name))})
+		for i := range t.columns {
+			c := &t.columns[i]
+			carry := p.types.Carry(c.OID)
+			c.Carried, c.Cast = carry.Carried, carry.Cast
+			object := t.rel.String() + "." + string(c.Name)
+			switch {
+			case carry.Refused:
+				problems = append(problems, Problem{Object: object, Why: carry.Why,
+					Hint: fmt.Sprintf("leave the table out with -T '%s.%s'", pg.QuoteIdent(t.rel.Schema), pg.QuoteIdent(t.rel.Name))})
+			case carry.Why != "":
+				p.carried = append(p.carried, CarriedColumn{Column: object, Type: c.Type, Carried: c.Carried, Cast: c.Cast, OIDs: carry.OIDs, Why: carry.Why})
+				o.logf("column %s (%s) is carried as %s: %s", object, c.Type, c.Carried, carry.Why)
 			}
 		}
 	}

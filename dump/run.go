@@ -143,7 +143,7 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 	if err := syncParent(o.Dir); err != nil {
 		return nil, err
 	}
-	return summarize(manifest, o.Dir), nil
+	return j.summarize(manifest, o.Dir), nil
 }
 
 // prepare takes the samples and makes the tables known to observers.
@@ -255,7 +255,7 @@ func (j *job) runSingle(ctx context.Context) (*Summary, error) {
 		return nil, err
 	}
 	o.Tracker.StartPhase(PhaseFinish, 3, 3)
-	return summarize(j.manifest(), o.File), nil
+	return j.summarize(j.manifest(), o.File), nil
 }
 
 // manifest gathers what the workers made.
@@ -301,8 +301,8 @@ func (o *Options) recorded() map[string]string {
 	return r
 }
 
-func summarize(m *format.Manifest, dir string) *Summary {
-	s := &Summary{Manifest: m, Dir: dir, Warnings: m.Warnings}
+func (j *job) summarize(m *format.Manifest, dir string) *Summary {
+	s := &Summary{Manifest: m, Dir: dir, Warnings: m.Warnings, Carried: j.plan.carried}
 	for _, t := range m.Tables {
 		s.Rows, s.RawBytes = s.Rows+t.Rows, s.RawBytes+t.Bytes
 		for _, f := range t.Segments {

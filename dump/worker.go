@@ -129,7 +129,7 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
-	name, list, err := w.conn.TableSQL(ctx, s.table.rel.OID, s.table.rel.Schema, s.table.rel.Name, columnNames(s.table.columns), w.conn.Encoding)
+	name, columns, err := w.conn.SQLNames(ctx, s.table.rel.OID, s.table.rel.Schema, s.table.rel.Name, columnNames(s.table.columns), w.conn.Encoding)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 	}()
 	walker := format.NewWalker(len(s.table.columns))
 	lane := pipeline.Lane{
-		Source: &flow.ServerSource{Conn: w.conn, SQL: copyOut(s, name, list)},
+		Source: &flow.ServerSource{Conn: w.conn, SQL: copyOut(s, w.job.plan.types, name, columns)},
 		Stages: []pipeline.Stage{&flow.Parse{Walker: walker, Count: count}},
 		Sink:   &flow.FileSink{Writer: out},
 		Pool:   w.job.pool,
@@ -198,14 +198,24 @@ func (w *worker) lock(ctx context.Context, t *table, name string) error {
 	return nil
 }
 
-// copyOut is the COPY statement of a segment. COPY of the table itself is cheaper for the server than COPY of a query; both leave out the rows
-// of children and give the same bytes.
-func copyOut(s *segment, name, list string) string {
+// copyOut is the COPY statement of a segment; columns are quoted names in file order. COPY of the table itself is cheaper for the server than COPY of
+// a query; both leave out the rows of children and give the same bytes.
+func copyOut(s *segment, types pg.Types, name string, columns []string) string {
+	list := make([]string, len(columns))
+	asText := false
+	for i, c := range s.table.columns {
+		list[i] = columns[i]
+		if c.Carried == format.CarriedText {
+			asText = true
+			list[i] = pg.OutSQL(columns[i], c.Cast, types.IsArray(c.OID))
+		}
+	}
+	whole := s.pages == nil && s.table.condition == "" && !asText
 	switch {
-	case s.pages == nil && s.table.condition == "" && list == "":
+	case whole && len(list) == 0:
 		return "COPY " + name + " TO STDOUT (FORMAT binary)"
-	case s.pages == nil && s.table.condition == "":
-		return "COPY " + name + " (" + list + ") TO STDOUT (FORMAT binary)"
+	case whole:
+		return "COPY " + name + " (" + strings.Join(list, ", ") + ") TO STDOUT (FORMAT binary)"
 	}
 	var where []string
 	if s.pages != nil && s.pages.From > 0 {
@@ -217,7 +227,7 @@ func copyOut(s *segment, name, list string) string {
 	if s.table.condition != "" {
 		where = append(where, "("+s.table.condition+"\n)")
 	}
-	sql := "COPY (SELECT " + list + " FROM ONLY " + name
+	sql := "COPY (SELECT " + strings.Join(list, ", ") + " FROM ONLY " + name
 	if len(where) > 0 {
 		sql += " WHERE " + strings.Join(where, " AND ")
 	}

@@ -408,23 +408,38 @@ func (c *Conn) MatchSchemas(ctx context.Context, patterns []Pattern) (schemas []
 	return schemas, unmatched, nil
 }
 
-// TableSQL gives the quoted name of a table and of the named columns, encoded as the session speaks: asked from the
-// server where its encoding is none that a Go string holds. Columns are all live, not generated ones when names is nil.
+// TableSQL gives the quoted name of a table and its columns' quoted names as one list: see SQLNames.
 func (c *Conn) TableSQL(ctx context.Context, oid uint32, schema, name format.Name, columns []format.Name, clientEncoding string) (table, list string, err error) {
+	table, quoted, err := c.SQLNames(ctx, oid, schema, name, columns, clientEncoding)
+	return table, strings.Join(quoted, ", "), err
+}
+
+// SQLNames gives the quoted names of a table and of its columns, encoded as the session speaks: asked from the server where its encoding is none that a
+// Go string holds.
+func (c *Conn) SQLNames(ctx context.Context, oid uint32, schema, name format.Name, columns []format.Name, clientEncoding string) (table string, quoted []string, err error) {
 	if clientEncoding == "UTF8" || clientEncoding == "SQL_ASCII" {
-		return QuoteName(schema, name), QuoteIdents(columns), nil
+		for _, n := range columns {
+			quoted = append(quoted, QuoteIdent(n))
+		}
+		return QuoteName(schema, name), quoted, nil
 	}
 	if err := c.QueryRow(ctx, `SELECT pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname)
  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1`, oid).Scan(&table); err != nil {
-		return "", "", Wrap(err, "name of table %s.%s", schema, name)
+		return "", nil, Wrap(err, "name of table %s.%s", schema, name)
 	}
 	if len(columns) == 0 {
-		return table, "", nil
+		return table, nil, nil
 	}
-	err = c.QueryRow(ctx, `SELECT string_agg(pg_catalog.quote_ident(a.attname), ', ' ORDER BY w.i) FROM unnest($2::bytea[]) WITH ORDINALITY w(name, i)
+	rows, err := c.Query(ctx, `SELECT pg_catalog.quote_ident(a.attname) FROM unnest($2::bytea[]) WITH ORDINALITY w(name, i)
  JOIN pg_catalog.pg_attribute a ON pg_catalog.convert_to(a.attname::text, 'UTF8') = w.name
- WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped`, oid, byteSlices(columns)).Scan(&list)
-	return table, list, Wrap(err, "columns of table %s.%s", schema, name)
+ WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY w.i`, oid, byteSlices(columns))
+	if err == nil {
+		quoted, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err == nil && len(quoted) != len(columns) {
+		err = fmt.Errorf("%d of %d columns are there", len(quoted), len(columns))
+	}
+	return table, quoted, Wrap(err, "columns of table %s.%s", schema, name)
 }
 
 func byteSlices(names []format.Name) [][]byte {

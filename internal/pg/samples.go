@@ -3,7 +3,6 @@ package pg
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,80 +45,6 @@ var builtinLiterals = map[format.Name][]literal{
 	"tsrange": lits(`["2009-08-10 11:12:13","2009-08-11 00:00:00")`), "tstzrange": lits(`["2009-08-10 11:12:13+00",infinity)`), "daterange": lits("[2009-08-10,2009-08-12)"),
 	"int4multirange": {{"{[1,3),[5,7)}", 140000}}, "int8multirange": {{"{[1,3),[5,7)}", 140000}}, "nummultirange": {{"{[1.5,2.5]}", 140000}},
 	"datemultirange": {{"{[2009-08-10,2009-08-12)}", 140000}}, "tsmultirange": {{`{["2009-08-10 11:12:13","2009-08-11 00:00:00")}`, 140000}}, "tstzmultirange": {{`{["2009-08-10 11:12:13+00",)}`, 140000}},
-}
-
-// Samples takes the samples of the builtin types among the given ones: each literal is read by the source server and given back as
-// bytes and as text. Types without literals of ours are named with a note. The session must be one for data.
-func (c *Conn) Samples(ctx context.Context, types []format.Type) ([]format.Samples, error) {
-	all := make([]format.Samples, 0, len(types))
-	for _, t := range types {
-		s := format.Samples{OID: t.OID, Schema: t.Schema, Name: t.Name, Values: []format.Sample{}}
-		literals := literalsOf(t, types)
-		if literals == nil {
-			s.Note = "no sample is taken of types of this kind"
-		}
-		for _, l := range literals {
-			if l.since > c.Version {
-				continue
-			}
-			v, err := c.sample(ctx, t, l.text)
-			if err != nil {
-				s.Note = fmt.Sprintf("the source server refused %q: SQLSTATE %s", l.text, State(err))
-				if State(err) == "" {
-					return nil, Wrap(err, "sample of type %s.%s", t.Schema, t.Name)
-				}
-				continue
-			}
-			s.Values = append(s.Values, v)
-		}
-		all = append(all, s)
-	}
-	return all, nil
-}
-
-func literalsOf(t format.Type, types []format.Type) []literal {
-	if t.Kind == format.KindEnum {
-		list := make([]literal, len(t.Labels))
-		for i, l := range t.Labels {
-			list[i].text = string(l)
-		}
-		return list
-	}
-	if t.Schema != "pg_catalog" {
-		return nil
-	}
-	if t.Kind == format.KindArray {
-		for _, e := range types {
-			if e.OID == t.Element && e.Schema == "pg_catalog" && builtinLiterals[e.Name] != nil {
-				return lits("{}", "{NULL}")
-			}
-		}
-	}
-	return builtinLiterals[t.Name]
-}
-
-// sample reads one literal. It goes in as UTF-8 bytes and is converted by the server, so that the statement stays ASCII on a session of any encoding.
-func (c *Conn) sample(ctx context.Context, t format.Type, text string) (format.Sample, error) {
-	s := format.Sample{Literal: text}
-	name, err := c.typeSQL(ctx, t)
-	if err != nil {
-		return s, err
-	}
-	in := "pg_catalog.convert_from($1::bytea, 'UTF8')"
-	if c.Encoding == "SQL_ASCII" {
-		in = "pg_catalog.convert_from($1::bytea, 'SQL_ASCII')"
-	}
-	rows, err := c.Query(ctx, `SELECT v.x, pg_catalog.convert_to(v.x::text, 'UTF8') FROM (SELECT `+in+`::text::`+name+` AS x) v`,
-		pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode}, []byte(text))
-	if err != nil {
-		return s, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		raw := rows.RawValues()
-		s.Bytes, s.Text = bytes.Clone(raw[0]), string(raw[1])
-	}
-	return s, rows.Err()
 }
 
 // typeSQL gives a type's quoted name for the session: by OID where the session's encoding is none that a Go string holds.
@@ -196,4 +121,26 @@ func copyOfOneValue(value []byte) []byte {
 	b = append(b, 0, 1, byte(len(value)>>24), byte(len(value)>>16), byte(len(value)>>8), byte(len(value)))
 	b = append(b, value...)
 	return append(b, 0xff, 0xff)
+}
+
+// CheckTextSamples sends the text of samples through the casts that a staged load uses, and compares what the same casts give back. typ is quoted.
+func (c *Conn) CheckTextSamples(ctx context.Context, typ, cast string, array bool, samples []format.Sample) (bad []SampleMismatch, err error) {
+	encoding := "UTF8"
+	if c.Encoding == "SQL_ASCII" {
+		encoding = c.Encoding
+	}
+	in := "pg_catalog.convert_from($1::pg_catalog.bytea, '" + encoding + "')::pg_catalog.text"
+	for _, s := range samples {
+		var got []byte
+		err := c.QueryRow(ctx, "SELECT pg_catalog.convert_to("+OutSQL("("+InSQL(in, cast, typ, array)+")", cast, array)+", 'UTF8')", []byte(s.Text)).Scan(&got)
+		switch {
+		case err != nil && State(err) == "":
+			return nil, Wrap(err, "sample of type %s", typ)
+		case err != nil:
+			bad = append(bad, SampleMismatch{Sample: s, Err: err})
+		case string(got) != s.Text:
+			bad = append(bad, SampleMismatch{Sample: s, Text: string(got), Bytes: got})
+		}
+	}
+	return bad, nil
 }
