@@ -102,6 +102,9 @@ func (f *File) Abort() error {
 	return errors.Join(err, f.root.Remove(f.name+PartSuffix))
 }
 
+// Close implements [io.Closer]: it is Abort. The Writer's own Close is hidden, for it would give the file its header before its rows are on disk.
+func (f *File) Close() error { return f.Abort() }
+
 // sumFile returns the XXH3-128 of a whole file as xxh128sum prints it, and its length in bytes. The header comes first in the sum and last in writing: hence a second reading, out of the page cache.
 func sumFile(f io.ReaderAt) (string, int64, error) {
 	sum := xxh3.New128()

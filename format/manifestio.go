@@ -132,16 +132,17 @@ func CheckSums(root *os.Root, m *Manifest) error {
 	if bytes.Equal(got, want) {
 		return nil
 	}
-	line := 1
+	line, rest := 1, string(got)
 	for w := range strings.Lines(string(want)) {
-		g, rest, _ := strings.Cut(string(got), "\n")
-		if g+"\n" != w {
-			return &Error{File: ChecksumName, Offset: -1, Kind: ErrChecksum, Err: fmt.Errorf("line %d is %.120q, not %.120q", line, g, strings.TrimSuffix(w, "\n"))}
+		after, same := strings.CutPrefix(rest, w)
+		if !same {
+			g, _, _ := strings.Cut(rest, "\n")
+			return &Error{File: ChecksumName, Offset: int64(len(got) - len(rest)), Kind: ErrChecksum, Err: fmt.Errorf("line %d is %.120q, not %.120q", line, g, strings.TrimSuffix(w, "\n"))}
 		}
-		got = []byte(rest)
+		rest = after
 		line++
 	}
-	return &Error{File: ChecksumName, Offset: -1, Kind: ErrTrailing, Err: fmt.Errorf("more lines than the dump has files, from line %d", line)}
+	return &Error{File: ChecksumName, Offset: int64(len(want)), Kind: ErrTrailing, Err: fmt.Errorf("more lines than the dump has files, from line %d", line)}
 }
 
 // readBounded reads a whole file of at most limit bytes.
