@@ -166,7 +166,7 @@ func (g Graph) target(oid uint32) (uint32, error) {
 
 // Error is a value that cannot be converted. Row counts from 1 within what was given to the call.
 type Error struct {
-	Row    int
+	Row    int64
 	Column format.Name
 	Err    error
 }
@@ -179,7 +179,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Rewrite converts whole rows in place. It needs InPlace, and takes the trailer for granted where it stands. It allocates nothing unless it fails.
 func (p *Plan) Rewrite(rows []byte) error {
-	for row := 1; len(rows) >= 2; row++ {
+	for row := int64(1); len(rows) >= 2; row++ {
 		if count := int16(binary.BigEndian.Uint16(rows)); count == -1 {
 			return nil
 		}
@@ -202,7 +202,7 @@ func (p *Plan) Rewrite(rows []byte) error {
 
 // Append appends the converted rows, and the trailer if it is there, to dst. rows may be changed by it.
 func (p *Plan) Append(dst, rows []byte) ([]byte, error) {
-	for row := 1; len(rows) >= 2; row++ {
+	for row := int64(1); len(rows) >= 2; row++ {
 		if count := int16(binary.BigEndian.Uint16(rows)); count == -1 {
 			return append(dst, rows[:2]...), nil
 		}
