@@ -26,7 +26,6 @@ const (
 	ErrFieldCount                  // a row has another number of fields than the file has columns
 	ErrFieldLength                 // a field's length is negative or beyond the limit
 	ErrTotals                      // rows, length or digest differ from what the file or the manifest says
-	ErrValue                       // a field that can't be converted: not a value of its type, or one that the target can't hold
 )
 
 var kindNames = [...]string{
@@ -43,7 +42,6 @@ var kindNames = [...]string{
 	ErrFieldCount:  "bad field count",
 	ErrFieldLength: "bad field length",
 	ErrTotals:      "totals mismatch",
-	ErrValue:       "bad value",
 }
 
 // String returns the kind's name for people: "truncated", "checksum mismatch".

@@ -10,7 +10,7 @@ for package in $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}
   names=$(go test -list '^Fuzz' "$package")
   for fuzzer in $(grep '^Fuzz' <<<"$names" || true); do
     echo "fuzz ${package##*pghaul/} $fuzzer $fuzztime"
-    go test -run '^$' -fuzz "^$fuzzer\$" -fuzztime "$fuzztime" -parallel 2 -timeout 10m "$package" >"$log" 2>&1 || {
+    go test -run '^$' -fuzz "^$fuzzer\$" -fuzztime "$fuzztime" -fuzzminimizetime 20x -parallel 2 -timeout 10m "$package" >"$log" 2>&1 || {
       cat "$log"
       exit 1
     }
