@@ -106,7 +106,7 @@ func (a *archive) largeObjects() (oids []uint32) {
 
 // isLargeObject tells entries that make large objects, fill or describe them.
 func (e *entry) isLargeObject() bool {
-	return strings.HasPrefix(e.Desc, "BLOB") || strings.HasPrefix(e.Name, "LARGE OBJECT")
+	return strings.HasPrefix(e.Desc, "BLOB") || e.Schema == "" && strings.HasPrefix(e.Name, "LARGE OBJECT") && slices.Contains([]string{"ACL", "COMMENT", "SECURITY LABEL"}, e.Desc)
 }
 
 // belonging are the kinds of entries that are part of a table, or hang on it.

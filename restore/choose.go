@@ -65,6 +65,9 @@ func (c *choice) all() bool {
 // byTables tells that tables were chosen one by one, so that nothing but what belongs to them is restored.
 func (c *choice) byTables() bool { return len(c.tables) > 0 }
 
+// large tells whether large objects are chosen: as in pg_dump, unless schemas or tables are.
+func (c *choice) large() bool { return len(c.schemas) == 0 && !c.byTables() }
+
 // hasSchema tells whether everything in a schema is chosen, tables that are left out aside.
 func (c *choice) hasSchema(schema format.Name) bool {
 	q := pg.Qualified{Schema: schema}

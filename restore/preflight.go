@@ -170,7 +170,7 @@ func (j *job) checkServer(ctx context.Context, f *findings) error {
 	if err := j.checkRoles(ctx, f); err != nil {
 		return err
 	}
-	if !j.o.DataOnly && !j.plan.choice.byTables() {
+	if !j.o.DataOnly && len(j.plan.choice.schemas) == 0 && !j.plan.choice.byTables() { // else they are not restored
 		names := make([]format.Name, len(j.m.Extensions))
 		for i, e := range j.m.Extensions {
 			names[i] = e.Name
@@ -237,8 +237,7 @@ func (j *job) checkRights(ctx context.Context, f *findings) error {
 
 // checkArchive finds pg_restore and lists the archive of definitions, when the restore needs it.
 func (j *job) checkArchive(ctx context.Context, f *findings) error {
-	large := j.m.LargeObjects > 0 && !j.o.SchemaOnly && j.plan.choice.all()
-	if j.o.DataOnly && !large {
+	if j.o.DataOnly && !j.hasLargeObjects() {
 		return unmatchedSchemas(j.plan)
 	}
 	if j.m.Schema == nil {
@@ -250,6 +249,9 @@ func (j *job) checkArchive(ctx context.Context, f *findings) error {
 	}
 	tools, err := pgtools.Find(j.o.PgBinDir, j.m.Source.Server.VersionNum/10000)
 	if err != nil {
+		if f.refused() != nil {
+			return nil // a version that is refused anyway
+		}
 		return err
 	}
 	j.tools = tools

@@ -1,7 +1,9 @@
 package restore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -16,7 +18,8 @@ type queue struct {
 }
 
 func newQueue(tables []*loadTable) *queue {
-	q := &queue{tables: tables}
+	q := &queue{tables: slices.Clone(tables)}
+	slices.SortStableFunc(q.tables, func(a, b *loadTable) int { return cmp.Compare(b.bytesLeft(), a.bytesLeft()) })
 	q.change = sync.NewCond(&q.mu)
 	return q
 }
@@ -55,20 +58,20 @@ func (q *queue) pick(last *loadTable) *loadTable {
 	if last != nil && ready(last) {
 		return last
 	}
-	var fresh, most *loadTable
+	for _, t := range q.tables { // largest first
+		if !t.started && ready(t) {
+			return t
+		}
+	}
+	var most *loadTable
+	var left int64
 	for _, t := range q.tables {
 		if !ready(t) {
 			continue
 		}
-		if !t.started && (fresh == nil || t.bytesLeft() > fresh.bytesLeft()) {
-			fresh = t
+		if n := t.bytesLeft(); most == nil || n > left {
+			most, left = t, n
 		}
-		if most == nil || t.bytesLeft() > most.bytesLeft() {
-			most = t
-		}
-	}
-	if fresh != nil {
-		return fresh
 	}
 	return most
 }

@@ -50,11 +50,12 @@ type job struct {
 	lock     *lockHolder
 	tools    *pgtools.Tools // nil when no archive is needed
 	archive  *archive
-	journal  *journal        // nil with NoJournal
-	resumed  bool            // the journal was there
-	complete bool            // it has all segments
-	created  bool            // this run made the database
-	damaged  map[string]bool // files, by path below the dump
+	journal  *journal              // nil with NoJournal
+	resumed  bool                  // the journal was there
+	complete bool                  // it has all segments
+	created  bool                  // this run made the database
+	damaged  map[string]bool       // files, by path below the dump
+	ours     map[pg.Qualified]bool // relations that hold rows by an earlier run
 	pool     *pipeline.Pool
 	phase    string
 	gaps     []journalGap // of the present phase
@@ -161,7 +162,7 @@ func (j *job) steps() []step {
 		{step{PhasePreflight, j.preflightA}, true},
 		{step{PhasePreData, j.preData}, !o.DataOnly},
 		{step{PhaseData, j.data}, !o.SchemaOnly},
-		{step{PhaseLargeObjects, j.largeObjects}, !o.SchemaOnly && j.m.LargeObjects > 0 && j.plan.choice.all()},
+		{step{PhaseLargeObjects, j.largeObjects}, j.hasLargeObjects()},
 		{step{PhaseSequences, j.sequences}, !o.SchemaOnly},
 		{step{PhaseProof, j.proof}, !o.SchemaOnly && !o.NoProve},
 		{step{PhasePostData, j.postData}, !o.DataOnly},
@@ -175,6 +176,11 @@ func (j *job) steps() []step {
 		}
 	}
 	return steps
+}
+
+// hasLargeObjects tells whether large objects are to be restored.
+func (j *job) hasLargeObjects() bool {
+	return j.m.LargeObjects > 0 && !j.o.SchemaOnly && j.plan.choice.large()
 }
 
 func (j *job) runSteps(ctx context.Context) error {

@@ -47,7 +47,8 @@ var sectionNames = map[string]string{PhasePreData: "pre-data", PhaseLargeObjects
 // section lets pg_restore do the present phase's section of the archive, as far as it is chosen.
 func (j *job) section(ctx context.Context, jobs int) error {
 	args := append([]string{"--section=" + sectionNames[j.phase]}, j.filters()...)
-	if j.plan.choice.all() {
+	noLarge := j.m.LargeObjects > 0 && !j.hasLargeObjects()
+	if j.plan.choice.all() && !noLarge {
 		return j.restoreEntries(ctx, jobs, "", nil, args...)
 	}
 	ch := j.archive.choose(j.plan.choice)
@@ -56,7 +57,7 @@ func (j *job) section(ctx context.Context, jobs int) error {
 			j.warn("foreign key %s is left out: the table that it points to is not chosen", name)
 		}
 	}
-	list, err := j.archive.list(func(e *entry) bool { return ch.entries[e.DumpID] })
+	list, err := j.archive.list(func(e *entry) bool { return ch.entries[e.DumpID] && !(noLarge && e.isLargeObject()) })
 	if errors.Is(err, errNoEntries) {
 		return nil
 	}

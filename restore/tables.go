@@ -11,6 +11,9 @@ import (
 // checkExisting looks at the tables that the target has before anything is written. With definitions to restore there must be none of the same
 // name; without, all of them must be there and fit.
 func (j *job) checkExisting(ctx context.Context, f *findings) error {
+	if err := j.checkLargeObjects(ctx, f); err != nil {
+		return err
+	}
 	if j.o.DataOnly {
 		return j.checkTables(ctx, f)
 	}
@@ -38,12 +41,12 @@ func (j *job) checkExisting(ctx context.Context, f *findings) error {
 			f.bad(q.String(), "to be made", "exists already", "restore into an empty database, or only the rows with --data-only")
 		}
 	}
-	return j.checkLargeObjects(ctx, f)
+	return nil
 }
 
 // checkLargeObjects refuses OIDs that are taken.
 func (j *job) checkLargeObjects(ctx context.Context, f *findings) error {
-	if j.archive == nil || j.resumed || j.m.LargeObjects == 0 || j.o.SchemaOnly || !j.plan.choice.all() {
+	if j.archive == nil || j.resumed || !j.hasLargeObjects() {
 		return nil
 	}
 	there, err := j.leader.LargeObjectsThere(ctx, j.archive.largeObjects())
@@ -97,6 +100,7 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 		return err
 	}
 	rows := map[pg.Qualified]bool{}
+	j.ours = j.journalled()
 	for _, t := range j.plan.tables {
 		target := found[t.into]
 		if target == nil {
@@ -115,6 +119,23 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 		}
 	}
 	return j.orderTables(ctx, f)
+}
+
+// journalled are the relations that hold rows of this dump by an earlier run.
+func (j *job) journalled() map[pg.Qualified]bool {
+	ours := map[pg.Qualified]bool{}
+	if !j.resumed {
+		return ours
+	}
+	for _, t := range j.plan.tables {
+		for i := range t.entry.Segments {
+			if j.journal.done(t, &t.entry.Segments[i]) {
+				ours[t.into] = true
+				break
+			}
+		}
+	}
+	return ours
 }
 
 func (j *job) missingHint() string {
@@ -151,7 +172,9 @@ func (j *job) checkTable(f *findings, t *loadTable) {
 	if !t.target.MayInsert {
 		f.bad(name, "", "the role may not INSERT", "GRANT INSERT ON TABLE")
 	}
-	if len(t.target.OnInsert) > 0 {
+	if len(t.target.OnInsert) > 0 && t.config() {
+		f.warn(name, "", "trigger "+strings.Join(t.target.OnInsert, ", ")+" of the extension fires for every row", "")
+	} else if len(t.target.OnInsert) > 0 {
 		f.bad(name, "", "trigger "+strings.Join(t.target.OnInsert, ", ")+" would fire for every row", "ALTER TABLE … DISABLE TRIGGER for the time of the restore")
 	}
 	if j.o.OnExisting == Truncate && len(t.target.OnTruncate) > 0 {
@@ -170,15 +193,8 @@ func (j *job) checkRows(ctx context.Context, f *findings, t *loadTable) error {
 	if j.o.OnExisting == Append || j.o.OnExisting == Truncate && (j.journal == nil || !j.journal.phases[phaseTruncate]) {
 		return nil
 	}
-	for _, other := range j.plan.tables {
-		if other.into != t.into {
-			continue
-		}
-		for i := range other.entry.Segments {
-			if j.journal.done(other, &other.entry.Segments[i]) {
-				return nil
-			}
-		}
+	if j.ours[t.into] {
+		return nil
 	}
 	has, err := j.leader.HasRows(ctx, t.target)
 	if pg.State(err) == "42501" {

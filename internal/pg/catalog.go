@@ -238,7 +238,8 @@ func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]
  AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1), 0::oid), n.nspname::text, c.relname::text
  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind = 'S' AND c.relpersistence <> 't' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> $1
- AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+ AND (NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+  OR EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE c.oid = ANY(e.extconfig)))
  ORDER BY n.nspname, c.relname`, JournalSchema)
 	if err != nil {
 		return nil, Wrap(err, "list of sequences")
