@@ -65,7 +65,10 @@ func (j *job) preflightB(ctx context.Context) error {
 	if err := j.checkSamplesOf(ctx, f, true); err != nil {
 		return err
 	}
-	if err := f.refused(); err != nil {
+	if f.refused() != nil {
+		for _, g := range j.gaps {
+			f.warn(g.Kind+" "+g.Name, "", g.Message, "")
+		}
 		what := "schemas and tables were made, without rows"
 		how := "DROP DATABASE removes them all"
 		if j.journal != nil {
