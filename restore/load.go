@@ -62,7 +62,7 @@ func ctxOf(j *job, q *queue) error {
 
 // watchServer shows what the target's backends wait for. A server that does not tell is no reason to stop.
 func (j *job) watchServer(ctx context.Context, b *backends) {
-	if j.o.Tracker == nil {
+	if j.o.Tracker == nil || j.plan.segments == 0 {
 		return
 	}
 	err := pg.SampleWaits(ctx, j.o.DSN, b.list, func(shares map[string]float64) { j.o.Tracker.SetWaits(progress.Target, shares) })

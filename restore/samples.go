@@ -63,6 +63,10 @@ func (j *job) checkSamplesOf(ctx context.Context, f *findings, own bool) error {
 		return nil
 	}
 	c, err := j.connectData(ctx)
+	if state := pg.State(err); state == "0A000" || state == "22023" {
+		f.bad("database "+j.o.DSN.Config.Database, "encoding "+j.m.Source.Server.Encoding, "encoding "+j.leader.Encoding+", and the server has no conversion between the two", "restore into a database of encoding UTF8, or of the source's")
+		return nil
+	}
 	if err != nil {
 		return pg.Wrap(err, "session in the encoding of the rows, %s", j.m.Source.Server.Encoding)
 	}
