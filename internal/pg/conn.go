@@ -119,10 +119,24 @@ func (c *Conn) prepare(ctx context.Context, o Options) error {
 	if c.Version < 100000 {
 		return fmt.Errorf("server version %s: pghaul needs PostgreSQL 10 or later", c.PgConn().ParameterStatus("server_version"))
 	}
+	if err := c.liftTimeout(ctx); err != nil {
+		return fmt.Errorf("session settings: %w", err)
+	}
 	if _, err := c.PgConn().Exec(ctx, c.sessionSettings(o)).ReadAll(); err != nil {
 		return fmt.Errorf("session settings: %w", err)
 	}
 	return nil
+}
+
+// liftTimeout turns off a statement timeout of the database or the role, which can be so short that this very statement hits it now and then.
+func (c *Conn) liftTimeout(ctx context.Context) (err error) {
+	const tries = 50
+	for range tries {
+		if err = c.Exec(ctx, "SET statement_timeout = 0"); State(err) != StateQueryCanceled || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
 }
 
 // sessionSettings are SET after connecting: an unknown setting in the startup packet is fatal, and poolers refuse most.

@@ -3,9 +3,16 @@ package pg
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/bytehaul/pghaul/format"
 )
 
 // SQLSTATEs that decisions hang on; see src/backend/utils/errcodes.txt.
@@ -29,8 +36,11 @@ func State(err error) string {
 }
 
 // ConnectionLost tells whether err means that the session is gone: the backend was ended, the server went down, or the network did.
+// Our own files' troubles are none of it, although a pipe breaks there too.
 func ConnectionLost(err error) bool {
-	if err == nil {
+	var file *os.PathError
+	var data *format.Error
+	if err == nil || errors.As(err, &file) || errors.As(err, &data) {
 		return false
 	}
 	switch state := State(err); {
@@ -40,14 +50,16 @@ func ConnectionLost(err error) bool {
 		return false
 	}
 	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
+	var network *net.OpError
+	if errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
-	text := err.Error()
-	for _, s := range []string{"unexpected EOF", "connection reset", "broken pipe", "conn closed", "conn busy", "closed network connection", "i/o timeout"} {
-		if strings.Contains(text, s) {
+	for err != nil { // pgconn has no exported error for a session that it has given up
+		next := errors.Unwrap(err)
+		if next == nil && (err.Error() == "conn closed" || err.Error() == "conn busy") {
 			return true
 		}
+		err = next
 	}
 	return false
 }
@@ -81,7 +93,29 @@ func Describe(e *pgconn.PgError) string {
 	if e.Hint != "" {
 		fmt.Fprintf(&b, "; HINT: %s", e.Hint)
 	}
-	return strings.ReplaceAll(b.String(), "\n", " ")
+	return oneLine(b.String())
+}
+
+// oneLine makes a server's text fit for a terminal: it can hold control characters of the data, and bytes of the database's encoding.
+func oneLine(s string) string {
+	plain := func(r rune) bool { return r >= ' ' && r != utf8.RuneError && !unicode.IsControl(r) }
+	var b strings.Builder
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case plain(r):
+			b.WriteRune(r)
+		case r == '\n', r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError && size == 3:
+			b.WriteRune(r)
+		default:
+			for _, c := range []byte(s[i : i+size]) {
+				fmt.Fprintf(&b, "\\x%02x", c)
+			}
+		}
+	}
+	return b.String()
 }
 
 // Wrap says what was tried when err happened; nil stays nil.

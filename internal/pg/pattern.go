@@ -66,7 +66,7 @@ func patternParts(s string) ([]string, error) {
 			b.WriteString(".*")
 		case !quoted && r == '?':
 			b.WriteByte('.')
-		case quoted && strings.ContainsRune("|*+?()[]{}.^$\\", r), !quoted && r == '$':
+		case quoted && strings.ContainsRune("|*+?()[]{}.^$\\", r), r == '$', r == '[' && i+1 < len(runes) && runes[i+1] == ']':
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case !quoted && r >= 'A' && r <= 'Z':

@@ -1,20 +1,25 @@
 package pg
 
 import (
+	"cmp"
+	"context"
 	"net"
+	"slices"
 	"strconv"
-	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/bytehaul/pghaul/internal/pgtools"
 )
 
 // tlsParameters are the connection keywords that a child process needs to reach the same server in the same way.
-var tlsParameters = []string{"sslrootcert", "sslcert", "sslkey", "sslcrl", "ssl_min_protocol_version", "target_session_attrs", "krbsrvname", "channel_binding"}
+var tlsParameters = []string{"sslrootcert", "sslcert", "sslkey", "ssl_min_protocol_version", "target_session_attrs", "krbsrvname", "channel_binding", "sslnegotiation", "sslsni", "sslcertmode", "require_auth", "gssencmode", "connect_timeout"}
 
 // ToolConn says how pg_dump and pg_restore reach the database of d. The password goes along for their password file, never for their arguments.
 func (d *DSN) ToolConn() pgtools.Conn {
 	conn := pgtools.Conn{Host: d.Config.Host, Port: int(d.Config.Port), User: d.Config.User, Database: d.Config.Database,
-		Password: d.Config.Password, SSLMode: d.Given["sslmode"], Extra: map[string]string{}}
+		Password: d.Config.Password, SSLMode: cmp.Or(d.Given["sslmode"], d.sslMode()), Extra: map[string]string{}}
 	for _, key := range tlsParameters {
 		if value := d.Given[key]; value != "" {
 			conn.Extra[key] = value
@@ -23,22 +28,90 @@ func (d *DSN) ToolConn() pgtools.Conn {
 	return conn
 }
 
+// sslMode is what sslmode the driver resolved, where a service file or the environment named it: the child must not trust more than we do.
+func (d *DSN) sslMode() string {
+	first := d.Config.TLSConfig
+	other := slices.ContainsFunc(d.Config.Fallbacks, func(f *pgconn.FallbackConfig) bool {
+		return f.Host == d.Config.Host && f.Port == d.Config.Port && (f.TLSConfig == nil) != (first == nil)
+	})
+	switch network, _ := pgconn.NetworkAddress(d.Config.Host, d.Config.Port); {
+	case network == "unix":
+		return ""
+	case first == nil && other:
+		return "allow"
+	case first == nil:
+		return "disable"
+	case other:
+		return "prefer"
+	case !first.InsecureSkipVerify:
+		return "verify-full"
+	case first.VerifyPeerCertificate != nil || first.VerifyConnection != nil:
+		return "verify-ca"
+	}
+	return "require"
+}
+
 // Pin gives the connection string of the server that c reached, where d names several: a snapshot lives on one.
 func (d *DSN) Pin(c *Conn) *DSN {
-	if !strings.Contains(d.Given["host"], ",") {
+	entries := d.servers()
+	if len(entries) < 2 {
 		return d
 	}
-	host, port, err := net.SplitHostPort(c.PgConn().Conn().RemoteAddr().String())
-	if err != nil {
-		return d // a unix socket
+	at := c.PgConn().Conn().RemoteAddr()
+	chosen := pgconn.FallbackConfig{}
+	for _, e := range entries {
+		if reached(at, e) {
+			chosen = *e
+			break
+		}
 	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return d
+	if chosen.Host == "" { // a name that is not looked up to the same address any more
+		host, port, err := net.SplitHostPort(at.String())
+		if err != nil {
+			return d
+		}
+		number, err := strconv.ParseUint(port, 10, 16)
+		if err != nil {
+			return d
+		}
+		chosen = pgconn.FallbackConfig{Host: host, Port: uint16(number), TLSConfig: d.Config.TLSConfig}
 	}
 	pinned := d.WithDatabase(d.Config.Database)
-	pinned.Given["host"], pinned.Given["port"] = host, port
-	pinned.Config.Host, pinned.Config.Port = host, uint16(number)
-	pinned.Config.Fallbacks = nil
+	delete(pinned.Given, "hostaddr")
+	pinned.Given["host"], pinned.Given["port"] = chosen.Host, strconv.Itoa(int(chosen.Port))
+	config := pinned.Config
+	all := config.Fallbacks
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = chosen.Host, chosen.Port, chosen.TLSConfig, nil
+	for _, f := range all { // sslmode=prefer and allow try a server with TLS and without
+		if f.Host == chosen.Host && f.Port == chosen.Port && f.TLSConfig != chosen.TLSConfig {
+			config.Fallbacks = append(config.Fallbacks, f)
+		}
+	}
 	return pinned
+}
+
+// servers are the different servers of a connection string, each with the settings of its first try.
+func (d *DSN) servers() (list []*pgconn.FallbackConfig) {
+	all := append([]*pgconn.FallbackConfig{{Host: d.Config.Host, Port: d.Config.Port, TLSConfig: d.Config.TLSConfig}}, d.Config.Fallbacks...)
+	for _, f := range all {
+		if !slices.ContainsFunc(list, func(e *pgconn.FallbackConfig) bool { return e.Host == f.Host && e.Port == f.Port }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// reached tells whether an address is that of a server.
+func reached(at net.Addr, server *pgconn.FallbackConfig) bool {
+	if _, address := pgconn.NetworkAddress(server.Host, server.Port); address == at.String() {
+		return true
+	}
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil || port != strconv.Itoa(int(server.Port)) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupHost(ctx, server.Host)
+	return err == nil && slices.Contains(found, host)
 }
