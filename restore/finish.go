@@ -106,7 +106,9 @@ func (j *job) analyze(ctx context.Context) error {
 		for _, t := range j.plan.tables {
 			q := t.name
 			if t.entry.Root != nil {
-				q = pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}
+				if root := (pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}); !j.plan.choice.byTables() || j.plan.choice.has(root) {
+					q = root
+				}
 			}
 			if seen[q] {
 				continue

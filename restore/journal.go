@@ -17,7 +17,8 @@ type journal struct {
 	schema string
 	dumpID string
 
-	phases   map[string]bool
+	phases   map[string]bool // finished
+	begun    map[string]bool // by an earlier run
 	segments map[string]bool // by segmentKey
 	gaps     []journalGap
 	choice   string
@@ -34,7 +35,7 @@ type journalGap struct {
 const phaseTruncate = "truncate"
 
 func newJournal(schema, dumpID string) *journal {
-	return &journal{schema: schema, dumpID: dumpID, phases: map[string]bool{}, segments: map[string]bool{}}
+	return &journal{schema: schema, dumpID: dumpID, phases: map[string]bool{}, begun: map[string]bool{}, segments: map[string]bool{}}
 }
 
 func (j *journal) table(name string) string {
@@ -84,9 +85,10 @@ func (j *journal) read(ctx context.Context, c *pg.Conn) (state journalState, oth
 
 func (j *journal) readRows(ctx context.Context, c *pg.Conn) error {
 	var name, target, segment string
-	rows, err := c.Query(ctx, `SELECT name FROM `+j.table("phase"))
+	var finished bool
+	rows, err := c.Query(ctx, `SELECT name, finished IS NOT NULL FROM `+j.table("phase"))
 	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&name}, func() error { j.phases[name] = true; return nil })
+		_, err = pgx.ForEachRow(rows, []any{&name, &finished}, func() error { j.phases[name], j.begun[name] = finished, true; return nil })
 	}
 	if err != nil {
 		return pg.Wrap(err, "journal of phases")
@@ -115,7 +117,7 @@ func (j *journal) begin(ctx context.Context, c *pg.Conn, choice string) error {
 	err := c.Exec(ctx, `BEGIN; CREATE SCHEMA `+pg.QuoteIdent(j.schema)+`;
 COMMENT ON SCHEMA `+pg.QuoteIdent(j.schema)+` IS 'journal of an unfinished restore by pghaul';
 CREATE TABLE `+j.table("restore")+` (dump_id text PRIMARY KEY, choice text NOT NULL, started timestamptz NOT NULL DEFAULT pg_catalog.now());
-CREATE TABLE `+j.table("phase")+` (name text PRIMARY KEY, finished timestamptz NOT NULL DEFAULT pg_catalog.now());
+CREATE TABLE `+j.table("phase")+` (name text PRIMARY KEY, begun timestamptz NOT NULL DEFAULT pg_catalog.now(), finished timestamptz);
 CREATE TABLE `+j.table("segment")+` `+segment+`;
 CREATE UNLOGGED TABLE `+j.table("segment_unlogged")+` `+segment+`;
 CREATE TABLE `+j.table("gap")+` (n int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, phase text NOT NULL, entry int4 NOT NULL, kind text NOT NULL, name text NOT NULL,
@@ -129,7 +131,12 @@ INSERT INTO `+j.table("restore")+` VALUES (`+c.TextLiteral(j.dumpID)+`, `+c.Text
 
 // phaseSQL notes that a phase is done.
 func (j *journal) phaseSQL(c *pg.Conn, phase string) string {
-	return `INSERT INTO ` + j.table("phase") + ` VALUES (` + c.TextLiteral(phase) + `)`
+	return `INSERT INTO ` + j.table("phase") + ` (name, finished) VALUES (` + c.TextLiteral(phase) + `, pg_catalog.now()) ON CONFLICT (name) DO UPDATE SET finished = excluded.finished`
+}
+
+// start notes that a phase has begun: what it finds in its way may be its own from then on.
+func (j *journal) start(ctx context.Context, c *pg.Conn, phase string) error {
+	return pg.Wrap(c.Exec(ctx, `INSERT INTO `+j.table("phase")+` (name) VALUES (`+c.TextLiteral(phase)+`) ON CONFLICT (name) DO NOTHING`), "journal of phase %s", phase)
 }
 
 // finish notes that a phase is done, and what it could not make, in one transaction.
@@ -139,7 +146,7 @@ func (j *journal) finish(ctx context.Context, c *pg.Conn, phase string, gaps []j
 		sql += fmt.Sprintf("INSERT INTO %s (phase, entry, kind, name, sqlstate, message) VALUES (%s, %d, %s, %s, %s, %s); ", j.table("gap"),
 			c.TextLiteral(phase), g.Entry, c.TextLiteral(g.Kind), c.TextLiteral(g.Name), c.TextLiteral(g.SQLState), c.TextLiteral(g.Message))
 	}
-	err := c.Exec(ctx, sql+j.phaseSQL(c, phase)+" ON CONFLICT DO NOTHING; COMMIT")
+	err := c.Exec(ctx, sql+j.phaseSQL(c, phase)+"; COMMIT")
 	if err != nil {
 		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
 		return pg.Wrap(err, "journal of phase %s", phase)

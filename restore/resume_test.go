@@ -216,7 +216,7 @@ func TestSectionsAgain(t *testing.T) {
 			o := options(t, dir, target)
 			o.StopAfter = phase
 			mustRestore(t, o)
-			pgtest.SQL(t, target, fmt.Sprintf(`DELETE FROM pghaul_journal.phase WHERE name = '%s'`, phase))
+			pgtest.SQL(t, target, fmt.Sprintf(`UPDATE pghaul_journal.phase SET finished = NULL WHERE name = '%s'`, phase))
 			if phase == restore.PhasePostData {
 				pgtest.SQL(t, target, `DROP INDEX shop.orders_price; ALTER TABLE shop.orders DROP CONSTRAINT orders_pkey`)
 			}
@@ -271,4 +271,74 @@ CREATE FUNCTION bad(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 / (SEL
 		t.Errorf("owner %s", got)
 	}
 	untouched(t, target)
+}
+
+// A unique index that rows violate is a gap for as long as they do: "duplicate key" is not "exists already".
+func TestViolatedKeyStaysAGap(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a (id int PRIMARY KEY, v int UNIQUE); INSERT INTO a VALUES (1, 1), (2, 2); CREATE PUBLICATION pub FOR TABLE a`))
+	target := pgtest.DB(t, `CREATE PUBLICATION pub`)
+	o := options(t, dir, target)
+	o.StopAfter = restore.PhaseProof
+	mustRestore(t, o)
+	pgtest.SQL(t, target, `INSERT INTO a VALUES (3, 2)`)
+	for range 2 {
+		o = options(t, dir, target)
+		o.Resume = true
+		sum := mustRestore(t, o)
+		states := map[string]string{}
+		for _, g := range sum.Gaps {
+			states[g.Name] = g.SQLState
+		}
+		// The publication is another one, which happens to have the name.
+		if states["public.a a_v_key"] != "23505" || states["pub"] != "42710" || len(states) != 2 {
+			t.Fatalf("gaps: %+v", sum.Gaps)
+		}
+	}
+	pgtest.SQL(t, target, `DELETE FROM a WHERE id = 3; DROP PUBLICATION pub`)
+	o = options(t, dir, target)
+	o.Resume = true
+	if sum := mustRestore(t, o); len(sum.Gaps) > 0 {
+		t.Errorf("gaps: %+v", sum.Gaps)
+	}
+	if got := pgtest.SQL(t, target, `SELECT count(*) FROM pg_constraint WHERE conrelid = 'a'::regclass`); got != "2" {
+		t.Errorf("%s constraints, want 2", got)
+	}
+}
+
+func TestCancelInPostData(t *testing.T) {
+	source, target := pgtest.DB(t, varied), pgtest.DB(t)
+	dir := takeDump(t, source)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	o := options(t, dir, target)
+	o.StopAfter = restore.PhaseProof
+	mustRestore(t, o)
+	holder := session(t, target)
+	run(t, holder, `BEGIN; LOCK TABLE shop.orders IN ROW EXCLUSIVE MODE`)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o = options(t, dir, target)
+	o.Resume = true
+	result := make(chan error, 1)
+	go func() {
+		_, err := restore.Run(ctx, o)
+		result <- err
+	}()
+	watcher := session(t, target)
+	ask(t, watcher, 1, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pg_restore' AND wait_event_type = 'Lock'`)
+	cancel()
+	err := <-result
+	var failed *restore.Failed
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &failed) || failed.Phase != restore.PhasePostData {
+		t.Fatalf("error %v", err)
+	}
+	ask(t, watcher, 0, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('pg_restore', 'pghaul restore')`)
+	run(t, holder, `ROLLBACK`)
+	holder.Close()
+	watcher.Close()
+	o = options(t, dir, target)
+	o.Resume = true
+	if sum := mustRestore(t, o); len(sum.Gaps) > 0 {
+		t.Errorf("gaps: %+v", sum.Gaps)
+	}
+	sameState(t, source, target)
 }

@@ -200,7 +200,12 @@ func (j *job) runSteps(ctx context.Context) error {
 		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
 		var err error
 		if !j.finished(s.name) {
-			err = s.run(ctx)
+			if j.journal != nil && i > 0 {
+				err = j.journal.start(ctx, j.leader, s.name)
+			}
+			if err == nil {
+				err = s.run(ctx)
+			}
 		} else {
 			err = j.again(ctx, s.name)
 		}

@@ -164,8 +164,8 @@ func writeList(list string) (path string, remove func(), err error) {
 	return f.Name(), remove, nil
 }
 
-// SQLSTATEs that say of a CREATE that the thing is there: on a resumed restore, and for what was only taken along, that is no failure.
-var duplicateStates = []string{"42710", "42P07", "42P06", "42723", "42701", "42P16", "42P03", "42P04", "23505"}
+// duplicateStates say of a CREATE that the thing is there: on a resumed restore, and for what was only taken along, that is no failure.
+var duplicateStates = []string{"42710", "42P07", "42P06", "42723"}
 
 // tryAgain runs each statement that failed once more by itself: for its SQLSTATE, which pg_restore does not show, and because what it
 // needed may be there by now. What fails again is a gap.
@@ -185,6 +185,10 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 	for _, failed := range res.Failed {
 		statements[failed.DumpID]++
 	}
+	strangers := map[int]bool{} // that were there before the restore began
+	for _, g := range j.journalGaps(j.phase) {
+		strangers[g.Entry] = strangers[g.Entry] || slices.Contains(duplicateStates, g.SQLState)
+	}
 	for _, failed := range res.Failed {
 		if isHarmless(failed) {
 			j.logf("not counted as a failure: %s", failed.Message)
@@ -195,8 +199,8 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 			return err
 		}
 		// An entry whose second statement fails (its owner, say) may have been made by the first in the round before.
-		tolerant := j.resumed || support[failed.DumpID] || statements[failed.DumpID] > 1
-		if err == nil || tolerant && j.isThere(failed, err) {
+		tolerant := j.journal != nil && j.journal.begun[j.phase] && !strangers[failed.DumpID] || support[failed.DumpID] || statements[failed.DumpID] > 1
+		if err == nil || tolerant && isThere(failed, err) {
 			continue
 		}
 		j.gap(failed.DumpID, j.gapOf(failed, err))
@@ -212,12 +216,14 @@ func isHarmless(e pgtools.FailedEntry) bool {
 	return e.DumpID == 0 && strings.Contains(e.Message, "unrecognized configuration parameter")
 }
 
-// isThere tells of statements whose work has been done before.
-func (j *job) isThere(e pgtools.FailedEntry, err error) bool {
+// isThere tells of statements whose work has been done before. A violated unique index has a state of its own, which must not be taken for that.
+func isThere(e pgtools.FailedEntry, err error) bool {
 	state := pg.State(err)
 	return slices.Contains(duplicateStates, state) ||
+		state == "42P16" && e.Desc == "CONSTRAINT" || // multiple primary keys
 		state == "42809" && e.Desc == "TABLE ATTACH" || // is already a partition
-		state == "55000" && e.Desc == "SEQUENCE" // is already an identity column
+		state == "55000" && e.Desc == "SEQUENCE" || // is already an identity column
+		state == pg.StateUniqueViolation && strings.HasPrefix(e.Desc, "BLOB")
 }
 
 // wholeCommand bounds the statements that pg_restore's message is sure to show whole.
