@@ -83,8 +83,8 @@ func (i *interrupt) context(stderr io.Writer) (context.Context, func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			i.announce(stderr)
 			cancel(errInterrupted{s})
+			go i.announce(stderr) // which waits while a question is asked
 		case <-done:
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,8 +46,9 @@ func (a *app) demoCommand() *cobra.Command {
 type demoRun struct {
 	app     *app
 	job     *jobFlags
-	cluster *pgcluster.Cluster
-	folder  string // of the dump
+	mu      sync.Mutex         // guards that cluster is set
+	cluster *pgcluster.Cluster // nil until it runs
+	folder  string             // of the dump
 	started time.Time
 
 	dumped     *dump.Summary
@@ -63,19 +65,23 @@ func (a *app) demo(c *cobra.Command, j *jobFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	d.folder = filepath.Join(temp, "shop.dump")
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	defer a.interrupt.onSecond(func() { d.vanish(temp) })()
+	// As root, the server runs as another user, who must get at its own folder below this one.
+	if err := os.Chmod(temp, 0o711); err != nil {
+		return err
+	}
+	d.folder = filepath.Join(temp, "shop.dump")
 	bin, err := pgcluster.FindBinDir()
 	if err != nil {
 		return err
 	}
 	d.say("A throwaway PostgreSQL from %s …", bin)
-	if d.cluster, err = demo.Start(ctx); err != nil {
+	cluster, err := demo.Start(ctx, temp)
+	if err != nil {
 		return err
 	}
-	defer a.interrupt.onSecond(func() {
-		_ = errors.Join(d.cluster.Kill(), os.RemoveAll(d.cluster.Dir()), os.RemoveAll(temp)) // the program ends here: nobody is left to be told
-	})()
+	d.own(cluster)
 	defer func() {
 		if stopped := d.cluster.Stop(); stopped != nil {
 			err = errors.Join(err, stopped)
@@ -84,6 +90,23 @@ func (a *app) demo(c *cobra.Command, j *jobFlags) (err error) {
 		}
 	}()
 	return d.run(ctx, c)
+}
+
+// own takes the server over, so that vanish knows of it.
+func (d *demoRun) own(c *pgcluster.Cluster) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cluster = c
+}
+
+// vanish takes everything away at once. The program ends then: nobody is left to be told of an error.
+func (d *demoRun) vanish(temp string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cluster != nil {
+		_ = d.cluster.Kill()
+	}
+	_ = os.RemoveAll(temp)
 }
 
 func (d *demoRun) say(format string, args ...any) {

@@ -248,7 +248,7 @@ func dumpReport(t *progress.Tracker, sum *dump.Summary, to string) *report.Repor
 		r.Facts = append(r.Facts, report.Fact{Key: "dump_id", Value: m.DumpID}, report.Fact{Key: "left_out", Value: m.LeftOut, Text: leftOutText(m.LeftOut)})
 	}
 	ratio := ""
-	if sum.RawBytes > 0 {
+	if sum.RawBytes > sum.Stored {
 		ratio = fmt.Sprintf(" (%.0f %% of the rows' %s)", 100*float64(sum.Stored)/float64(sum.RawBytes), show.Size(sum.RawBytes))
 	}
 	r.Outcome = fmt.Sprintf("dumped %s in %s s: %s in %s%s, %s", show.Plural(sum.Rows, "row", "rows"), seconds(r.Progress.Elapsed), show.Size(sum.Stored),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,7 +19,9 @@ func describe(err error) string {
 	if server, ok := err.(*pgconn.PgError); ok { //nolint:errorlint // only the bare error lacks them
 		return pg.Describe(server)
 	}
-	return err.Error()
+	// With sslmode=prefer pgconn tries each address twice, and says so twice.
+	lines := strings.Split(err.Error(), "\n\t")
+	return strings.Join(slices.Compact(lines), "\n\t")
 }
 
 // hintFor says what to do about an error, where there is anything to say.

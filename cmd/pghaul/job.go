@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +57,7 @@ func (a *app) work(ctx context.Context, j *jobFlags, t *progress.Tracker, do fun
 	}
 	ob := watch.Start(t, o)
 	a.interrupt.speak(ob.Say)
-	s := &session{app: a, observer: ob}
+	s := &session{ctx: ctx, app: a, observer: ob}
 	err = do(s)
 	t.Finish(err) // no change where the job has said so itself
 	ob.Stop()
@@ -68,6 +67,7 @@ func (a *app) work(ctx context.Context, j *jobFlags, t *progress.Tracker, do fun
 
 // session is a job's line to the person at the terminal.
 type session struct {
+	ctx      context.Context // of the job: ends a question too
 	app      *app
 	observer *watch.Observer
 }
@@ -90,11 +90,18 @@ func (s *session) confirm(question, word string) (yes bool, err error) {
 		}
 		defer tty.Close()
 		fmt.Fprintf(tty, "%s\nType %q to go on: ", show.Line(question), show.Text(word))
-		var answer string
-		if answer, err = bufio.NewReader(tty).ReadString('\n'); errors.Is(err, io.EOF) {
-			err = nil
+		typed := make(chan string, 1)
+		go func() { // ends with the program when the job is cancelled: not every terminal's read can be interrupted
+			line, _ := bufio.NewReader(tty).ReadString('\n') // the end of the input is an answer too
+			typed <- strings.TrimRight(line, "\r\n")
+		}()
+		select {
+		case answer := <-typed:
+			yes = answer == word
+		case <-s.ctx.Done():
+			fmt.Fprintln(tty)
+			err = s.ctx.Err()
 		}
-		yes = strings.TrimRight(answer, "\r\n") == word
 	})
 	return yes, err
 }

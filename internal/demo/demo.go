@@ -28,9 +28,9 @@ var scripts embed.FS
 // settings make a server fast that nobody will miss.
 var settings = map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "128MB", "max_wal_size": "2GB"}
 
-// Start starts the server. The caller stops it.
-func Start(ctx context.Context) (*pgcluster.Cluster, error) {
-	return pgcluster.Start(ctx, pgcluster.Options{Settings: settings})
+// Start starts the server, in a folder of its own below parent. The caller stops it.
+func Start(ctx context.Context, parent string) (*pgcluster.Cluster, error) {
+	return pgcluster.Start(ctx, pgcluster.Options{Parent: parent, Settings: settings})
 }
 
 // DSN is a database of the server.

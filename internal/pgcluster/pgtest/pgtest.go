@@ -36,7 +36,11 @@ var shared struct {
 
 // Run is a TestMain: it runs the tests, stops the shared cluster and exits. An
 // interrupt stops the cluster too.
-func Run(m *testing.M) {
+func Run(m *testing.M) { os.Exit(Code(m)) }
+
+// Code is Run for a TestMain that has something to do at the end itself: it
+// returns the exit code.
+func Code(m *testing.M) int {
 	shared.Lock()
 	shared.managed = true
 	shared.Unlock()
@@ -54,7 +58,7 @@ func Run(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "pgtest: stop the shared cluster:", err)
 		code = 1
 	}
-	os.Exit(code)
+	return code
 }
 
 func stop() error {
