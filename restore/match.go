@@ -36,8 +36,6 @@ func matchColumns(f *findings, table string, inDump []format.Column, target []pg
 
 func matchColumn(f *findings, object string, c format.Column, target *pg.TargetColumn) {
 	switch {
-	case c.Carried != format.CarriedBinary:
-		f.bad(object, fmt.Sprintf("carried as %s", c.Carried), "", "this version loads binary columns only")
 	case target == nil:
 		f.bad(object, c.Type, "no such column", "add the column to the target's table")
 	case target.Generated != "":

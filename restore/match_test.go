@@ -26,8 +26,6 @@ func filled(t *pg.TargetColumn)    { t.Filled = true }
 func generated(t *pg.TargetColumn) { t.Generated, t.Filled = "stored", true }
 
 func TestMatchColumns(t *testing.T) {
-	text := column("v", "text")
-	text.Carried = format.CarriedText
 	other := column("m", "mood")
 	other.TypeSchema = "o"
 	cases := []struct {
@@ -51,7 +49,6 @@ func TestMatchColumns(t *testing.T) {
 		{"no columns", nil, nil, nil},
 		{"no columns, generated only", nil, []pg.TargetColumn{onTarget(column("a", "integer"), generated)}, nil},
 		{"no columns, some on the target", nil, []pg.TargetColumn{onTarget(column("a", "integer"))}, []string{"s.t"}},
-		{"carried as text", []format.Column{text}, []pg.TargetColumn{onTarget(text)}, []string{"s.t.v"}},
 		{"everything", []format.Column{column("a", "integer"), column("b", "text")}, []pg.TargetColumn{onTarget(column("a", "text")), onTarget(column("c", "text"), required)}, []string{"s.t.a", "s.t.b", "s.t.c"}},
 	}
 	for _, c := range cases {

@@ -29,7 +29,7 @@ func (j *job) preflightA(ctx context.Context) error {
 	if err := f.refused(); err != nil {
 		return err
 	}
-	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders} {
+	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders, j.checkCarried} {
 		if err := check(ctx, f); err != nil {
 			return err
 		}

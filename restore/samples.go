@@ -34,13 +34,13 @@ func (p *plan) sampledTypes(own bool) []*sampled {
 				continue
 			}
 			known := byName[q]
-			if known == nil {
-				known = &sampled{Type: node.Type, values: s.Values}
-				byName[q] = known
-				list = append(list, known)
-			}
 			for _, c := range t.columns {
-				if slices.ContainsFunc(graph.Reached([]uint32{c.OID}), func(n format.Type) bool { return n.OID == s.OID }) {
+				if c.Carried == format.CarriedBinary && slices.ContainsFunc(graph.Reached([]uint32{c.OID}), func(n format.Type) bool { return n.OID == s.OID }) {
+					if known == nil {
+						known = &sampled{Type: node.Type, values: s.Values}
+						byName[q] = known
+						list = append(list, known)
+					}
 					known.columns = append(known.columns, t.name.String()+"."+string(c.Name))
 				}
 			}
