@@ -58,7 +58,11 @@ type plan struct {
 // makePlan reads the catalog under the leader's snapshot.
 func makePlan(ctx context.Context, o *Options, l *leader, sel *selection) (*plan, error) {
 	p := &plan{}
-	relations, err := l.conn.Relations(ctx)
+	held := make([]uint32, len(l.tables))
+	for i, k := range l.tables {
+		held[i] = k.OID
+	}
+	relations, err := l.conn.Relations(ctx, held)
 	if err != nil {
 		return nil, err
 	}

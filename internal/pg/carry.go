@@ -64,6 +64,9 @@ func (t Types) carry(oid uint32, path []uint32) Carry {
 		return Carry{Carried: format.CarriedText, Cast: special.cast, Why: "type " + name + " " + special.why}
 	}
 	own := Carry{Carried: format.CarriedBinary}
+	if node.Recoded {
+		own = Carry{Carried: format.CarriedText, Cast: CastText, Why: "type " + name + " gets a declaration of the encoding in binary"}
+	}
 	if !node.Send || !node.Receive {
 		own = Carry{Carried: format.CarriedText, Cast: CastText, Why: "type " + name + " has no binary " + missingDirection(node)}
 	}

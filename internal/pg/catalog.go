@@ -94,8 +94,9 @@ func collect[T any](rows pgx.Rows, what string, f pgx.RowToFunc[T]) ([]T, error)
 	return list, Wrap(err, "%s", what)
 }
 
-// Relations describes all user relations, by OID, with the sizes that their files have now.
-func (c *Conn) Relations(ctx context.Context) ([]*Relation, error) {
+// Relations describes all user relations, by OID. Those that the session holds a lock on come with the sizes that their files have now;
+// of another one the server would tell them only when nobody rewrites it.
+func (c *Conn) Relations(ctx context.Context, held []uint32) ([]*Relation, error) {
 	heap, ispart, root := "true", "c.relispartition", "0::oid"
 	if c.Version >= 120000 {
 		heap = "coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false)"
@@ -103,15 +104,18 @@ func (c *Conn) Relations(ctx context.Context) ([]*Relation, error) {
 	}
 	sql := `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text, ` + ispart + `, c.relispopulated,
  c.relfilenode, coalesce(pg_catalog.pg_relation_filenode(c.oid), 0::oid), ` + heap + `,
- CASE WHEN c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8, 0) ELSE 0 END,
- CASE WHEN c.reltoastrelid <> 0 THEN coalesce(pg_catalog.pg_relation_size(c.reltoastrelid), 0) ELSE 0 END,
+ CASE WHEN c.oid = ANY ($1) AND c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8, 0) ELSE 0 END,
+ CASE WHEN c.oid = ANY ($1) AND c.reltoastrelid <> 0 THEN coalesce(pg_catalog.pg_relation_size(c.reltoastrelid), 0) ELSE 0 END,
  c.reltuples::float8, ` + root + `, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
  EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
  x.condition, pg_catalog.pg_get_userbyid(c.relowner)::text,
  coalesce((SELECT s.srvname::text FROM pg_catalog.pg_foreign_table f JOIN pg_catalog.pg_foreign_server s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid), '')` +
 		strings.Replace(relationsFrom, " WHERE", ` LEFT JOIN (SELECT u.oid, coalesce(u.condition, '') AS condition FROM pg_catalog.pg_extension e,
  LATERAL unnest(e.extconfig, e.extcondition) AS u(oid, condition)) x ON x.oid = c.oid WHERE`, 1) + ` ORDER BY c.oid`
-	rows, err := c.Query(ctx, sql)
+	if held == nil {
+		held = []uint32{}
+	}
+	rows, err := c.Query(ctx, sql, held)
 	if err != nil {
 		return nil, Wrap(err, "list of relations")
 	}
@@ -154,13 +158,13 @@ func (c *Conn) partitionRoots(ctx context.Context, list []*Relation) error {
 }
 
 // HashedByForm lists the partitioned tables, at any level, whose hash keys can hash differently on another server:
-// enums (by OID), text under a collation, or an expression.
+// enums (by OID), text under a collation, what is made of other types, or an expression.
 func (c *Conn) HashedByForm(ctx context.Context) (map[uint32]bool, error) {
 	rows, err := c.Query(ctx, `SELECT DISTINCT p.partrelid FROM pg_catalog.pg_partitioned_table p
  CROSS JOIN LATERAL unnest(p.partattrs::int2[]) AS k(attnum)
  LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum AND k.attnum <> 0
  LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
- WHERE p.partstrat = 'h' AND (k.attnum = 0 OR t.typtype IN ('e', 'd', 'c') OR a.attcollation <> 0)`)
+ WHERE p.partstrat = 'h' AND (k.attnum = 0 OR t.typtype <> 'b' OR t.typelem <> 0 OR a.attcollation <> 0)`)
 	if err != nil && c.Version < 110000 {
 		return nil, nil // no hash partitioning
 	}

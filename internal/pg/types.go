@@ -18,6 +18,7 @@ const firstUserOID = 10000
 type Type struct {
 	format.Type
 	Send, Receive bool // binary output and input exist
+	Recoded       bool // the database's encoding stands in its bytes, and would stand in the loaded value
 }
 
 // Types is the graph of types by OID.
@@ -89,6 +90,9 @@ func (c *Conn) typeRows(ctx context.Context, oids []uint32) ([]*Type, error) {
 		var array bool
 		var element, base, subtype, ranged uint32
 		var ext format.Extension
+		defer func() { // xml_send declares an encoding, UTF8 alone excepted, and xml_recv keeps the declaration in the text
+			t.Recoded = t.Schema == "pg_catalog" && t.Name == "xml" && c.Encoding != "UTF8" && c.Encoding != "SQL_ASCII"
+		}()
 		err := row.Scan(&t.OID, &t.Schema, &t.Name, &kind, &element, &base, &array, &t.Send, &t.Receive, &subtype, &ranged, &ext.Name, &ext.Version)
 		if ext.Name != "" {
 			t.Extension = &ext
@@ -171,61 +175,4 @@ func (t Types) Reached(oids []uint32) []format.Type {
 	}
 	slices.SortFunc(list, func(a, b format.Type) int { return int(int64(a.OID) - int64(b.OID)) })
 	return list
-}
-
-// notPortable are builtin types whose bytes mean something else on another server, or that are sent and never received.
-// Measured on majors 10 to 18.
-var notPortable = map[format.Name]string{
-	"regproc": "is an OID of an object in its bytes", "regprocedure": "is an OID of an object in its bytes", "regoper": "is an OID of an object in its bytes",
-	"regoperator": "is an OID of an object in its bytes", "regclass": "is an OID of an object in its bytes", "regtype": "is an OID of an object in its bytes",
-	"regrole": "is an OID of an object in its bytes", "regnamespace": "is an OID of an object in its bytes", "regcollation": "is an OID of an object in its bytes",
-	"regconfig": "is an OID of an object in its bytes", "regdictionary": "is an OID of an object in its bytes", "regdatabase": "is an OID of an object in its bytes",
-	"money":   "counts in units of the server's lc_monetary",
-	"tsquery": "when empty is sent but cannot be received", "int2vector": "when empty is sent but cannot be received", "oidvector": "when empty is sent but cannot be received",
-	"pg_node_tree": "cannot be received", "pg_ndistinct": "cannot be received", "pg_dependencies": "cannot be received", "pg_mcv_list": "cannot be received",
-	"pg_brin_bloom_summary": "cannot be received", "pg_brin_minmax_multi_summary": "cannot be received",
-}
-
-// PlainBinary tells whether the bytes of a type mean the same value on every server that has a type of its name, and why not.
-func (t Types) PlainBinary(oid uint32) (ok bool, why string) { return t.plainBinary(oid, nil) }
-
-func (t Types) plainBinary(oid uint32, path []uint32) (bool, string) {
-	node := t[oid]
-	if node == nil {
-		return false, fmt.Sprintf("type with OID %d is unknown", oid)
-	}
-	if slices.Contains(path, oid) {
-		return true, ""
-	}
-	path = append(path, oid)
-	name := fmt.Sprintf("type %s.%s", node.Schema, node.Name)
-	if why, special := notPortable[node.Name]; special && node.Schema == "pg_catalog" {
-		return false, name + " " + why
-	}
-	if !node.Send || !node.Receive {
-		return false, name + " has no binary input or output"
-	}
-	parts := []uint32{}
-	switch node.Kind {
-	case format.KindArray:
-		if node.Element >= firstUserOID {
-			return false, name + " carries the OID of its element type, which differs between databases"
-		}
-		parts = append(parts, node.Element)
-	case format.KindComposite:
-		for _, f := range node.Fields {
-			if f.OID >= firstUserOID {
-				return false, fmt.Sprintf("%s carries the OID of the type of its field %q, which differs between databases", name, string(f.Name))
-			}
-			parts = append(parts, f.OID)
-		}
-	case format.KindDomain, format.KindRange, format.KindMultirange:
-		parts = append(parts, node.Element)
-	}
-	for _, part := range parts {
-		if ok, why := t.plainBinary(part, path); !ok {
-			return false, why
-		}
-	}
-	return true, ""
 }
