@@ -45,6 +45,7 @@ var rules = map[string]rule{
 	"internal/pg":               {ours: []string{"format", "internal/pgtools"}, others: []string{pgx}},
 	"internal/pgtools":          {},
 	"internal/pgcluster":        {},
+	"internal/netfault":         {}, // for tests
 	"internal/pgcluster/pgtest": {ours: []string{"internal/pgcluster"}},
 	// Values on their way to another server; no database.
 	"internal/convert": {ours: []string{"format"}},
