@@ -68,7 +68,7 @@ var rules = map[string]rule{
 	"tui":                {ours: []string{"dump", "restore", "format", "internal/progress", "internal/report", "internal/show"}, others: []string{charm}},
 
 	// The sample shop of the demo.
-	"internal/demo": {ours: []string{"internal/pg", "internal/pgcluster"}, others: []string{pgx}},
+	"internal/demo": {ours: []string{"format", "internal/pg", "internal/pgcluster"}, others: []string{pgx}},
 
 	"cmd/pghaul": {
 		ours:   append([]string{"dump", "restore", "tui", "internal/demo", "internal/pgcluster", "internal/report", "internal/rowtext", "internal/sched", "internal/show", "internal/termguard", "internal/watch"}, engine...),

@@ -128,7 +128,7 @@ func printError(w io.Writer, err error) {
 		return
 	case errors.As(err, &targetRefused):
 		printFindings(w, targetRefused.Findings)
-		fmt.Fprintf(w, "pghaul: %s: refused, nothing was written\n", show.Line(targetRefused.Phase))
+		fmt.Fprintf(w, "pghaul: %s: refused, no row was written\n", show.Line(targetRefused.Phase))
 		return
 	}
 	fmt.Fprintf(w, "pghaul: %s\n", show.Line(describe(err)))

@@ -146,8 +146,8 @@ func columnsText(indent string, columns []format.Column) string {
 		if c.Generated != "" {
 			notes = append(notes, "generated "+show.Text(c.Generated))
 		}
-		if c.Collation != "" && c.Collation != "default" {
-			notes = append(notes, "collation "+show.Text(string(c.Collation)))
+		if name := strings.TrimPrefix(string(c.Collation), "pg_catalog."); name != "" && name != "default" {
+			notes = append(notes, "collation "+show.Text(name))
 		}
 		carried := show.Text(string(c.Carried))
 		if c.Cast != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,6 +97,9 @@ func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options
 	var err error
 	if o.DSN, err = r.conn.target(args[1:]); err != nil {
 		return o, err
+	}
+	if info, err := os.Stat(args[0]); args[0] == "-" || err == nil && !info.IsDir() {
+		return o, usagef("%s is not a folder: only whole dumps are restored", args[0]).hint("psql loads a single file: zstd -dc FILE | psql -c '\\copy TABLE FROM STDIN BINARY'")
 	}
 	o.Dir, o.Jobs, o.Tool = args[0], r.job.jobs, tool()
 	return o, nil
