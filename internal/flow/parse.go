@@ -20,22 +20,17 @@ type Parse struct {
 }
 
 // longCarry is the size from which the start of an unfinished row is collected in a buffer of its own instead of being copied in front
-// of each next block: a row of 500 MB must not be copied 500 times.
+// of each next block: a row of 500 MB must not be copied 500 times, be it one field or a thousand.
 const longCarry = pipeline.Headroom
 
 // Process implements [pipeline.Stage].
 func (p *Parse) Process(b *pipeline.Block, out *pipeline.Out) error {
+	if len(p.carry) > longCarry {
+		return p.collect(b, out)
+	}
 	if len(p.carry) > 0 {
-		if need := p.Walker.Need(); len(p.carry) > longCarry && len(p.carry)+len(b.Data) < need {
-			p.collect(b.Data, need)
-			b.Release()
-			return nil
-		}
 		b.Prepend(p.carry)
 		p.carry = p.carry[:0]
-		if cap(p.carry) > 4*longCarry {
-			p.carry = nil
-		}
 	}
 	before := p.Walker.Totals().Rows
 	n, err := p.Walker.Walk(b.Data)
@@ -44,23 +39,50 @@ func (p *Parse) Process(b *pipeline.Block, out *pipeline.Out) error {
 		return err
 	}
 	p.carry = append(p.carry, b.Data[n:]...)
-	b.Data, b.Raw, b.Rows = b.Data[:n], n, int(p.Walker.Totals().Rows-before)
-	if n == 0 {
+	b.Data = b.Data[:n]
+	return p.send(b, int(p.Walker.Totals().Rows-before), out)
+}
+
+// collect adds a block to the unfinished row, and sends what is whole then in a block's buffer made for it. Looking at an unfinished row
+// costs time by its fields, not by its bytes.
+func (p *Parse) collect(b *pipeline.Block, out *pipeline.Out) error {
+	if missing := len(p.carry) + len(b.Data) - cap(p.carry); missing > 0 {
+		p.carry = slices.Grow(p.carry, p.growth(len(b.Data)))
+	}
+	p.carry = append(p.carry, b.Data...)
+	before := p.Walker.Totals().Rows
+	n, err := p.Walker.Walk(p.carry)
+	if n == 0 || err != nil {
+		b.Release()
+		return err
+	}
+	b.Data = b.Data[:0]
+	b.Grow(n)
+	b.Data = append(b.Data, p.carry[:n]...)
+	p.carry = slices.Clone(p.carry[n:]) // the long buffer goes
+	return p.send(b, int(p.Walker.Totals().Rows-before), out)
+}
+
+// growth is by how much the buffer of an unfinished row grows for n bytes more. What the row needs is known up to its present field only, and
+// it comes from the data, so the buffer at most doubles at a time.
+func (p *Parse) growth(n int) int {
+	if need := p.Walker.Need() - len(p.carry); need > n {
+		return max(n, min(need, len(p.carry)))
+	}
+	return max(n, len(p.carry)/2)
+}
+
+// send passes on a block of whole rows.
+func (p *Parse) send(b *pipeline.Block, rows int, out *pipeline.Out) error {
+	if len(b.Data) == 0 {
 		b.Release()
 		return nil
 	}
+	b.Raw, b.Rows = len(b.Data), rows
 	if p.Count != nil {
-		p.Count.Add(int64(b.Rows), int64(n))
+		p.Count.Add(int64(rows), int64(len(b.Data)))
 	}
 	return out.Send(b)
-}
-
-// collect appends to the unfinished row. need comes from the data, so the buffer at most doubles at a time.
-func (p *Parse) collect(data []byte, need int) {
-	if missing := len(p.carry) + len(data) - cap(p.carry); missing > 0 {
-		p.carry = slices.Grow(p.carry, min(need-len(p.carry), len(p.carry)+len(data)))
-	}
-	p.carry = append(p.carry, data...)
 }
 
 // Finish implements [pipeline.Stage]: a stream without trailer is cut off.

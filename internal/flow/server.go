@@ -77,6 +77,9 @@ func (w *rowWriter) Write(p []byte) (int, error) {
 		w.block = b
 	}
 	w.block.Data = append(w.block.Data, p...)
+	if len(w.block.Data) > pipeline.BlockSize { // it stays alone: a frame of the format holds several rows, or one long one
+		return n, w.flush()
+	}
 	return n, nil
 }
 
