@@ -46,7 +46,7 @@ func (j *job) create(ctx context.Context, f *findings) error {
 	if err := j.connectTarget(ctx); err != nil {
 		return err
 	}
-	if err := j.checkSamples(ctx, f); err != nil {
+	if err := j.checkBuiltinSamples(ctx, f); err != nil {
 		return err
 	}
 	if err := f.refused(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -109,6 +110,14 @@ func (f *findings) add(x Finding) { f.list = append(f.list, x) }
 // bad adds an error.
 func (f *findings) bad(object, fromDump, target, hint string) {
 	f.add(Finding{SeverityError, object, fromDump, target, hint})
+}
+
+// once is bad for what several tables find alike.
+func (f *findings) once(object, fromDump, target, hint string) {
+	x := Finding{SeverityError, object, fromDump, target, hint}
+	if !slices.Contains(f.list, x) {
+		f.add(x)
+	}
 }
 
 // warn adds a warning.

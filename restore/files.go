@@ -44,7 +44,7 @@ func (j *job) sameHeader(t *loadTable, h *format.Header) error {
 		return fmt.Errorf("has %d columns, not %d", len(columns), len(t.columns))
 	}
 	for i, c := range columns {
-		if want := t.columns[i]; c.Name != want.Name || !sameType(c, want) {
+		if want := t.columns[i]; c.Name != want.Name || c.Type != want.Type || c.TypeSchema != want.TypeSchema || c.TypeName != want.TypeName {
 			return fmt.Errorf("column %d is %q of type %s, not %q of type %s", i+1, string(c.Name), c.Type, string(want.Name), want.Type)
 		}
 	}

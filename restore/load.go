@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pipeline"
@@ -104,6 +105,7 @@ type worker struct {
 	table    *loadTable // whose statement is made up
 	copy     string
 	truncate string
+	staging  *staging // nil: rows go straight into their table
 }
 
 func (w *worker) connect(ctx context.Context) (err error) {
@@ -165,8 +167,8 @@ func (w *worker) segment(ctx context.Context, t *loadTable, i int) (err error) {
 	if err := w.copySegment(ctx, t, i, count); err != nil {
 		return w.rollback(err)
 	}
-	if t.config() {
-		if err := w.unstage(ctx, t); err != nil {
+	if w.staging != nil {
+		if err := w.unstage(ctx, t, seg.Rows); err != nil {
 			return w.rollback(err)
 		}
 	}
@@ -182,24 +184,33 @@ func (w *worker) prepare(ctx context.Context, t *loadTable) error {
 	if err != nil {
 		return err
 	}
-	w.truncate = "TRUNCATE ONLY " + table
+	w.table, w.staging, w.truncate = t, nil, "TRUNCATE ONLY "+table
+	if t.throughStaging() {
+		if w.staging, err = newStaging(ctx, w.conn, t, table, columns); err != nil {
+			return err
+		}
+		w.copy = "COPY " + stagingTable + " FROM STDIN (FORMAT binary)"
+		return nil
+	}
 	options := "FORMAT binary"
 	if t.freeze {
 		options += ", FREEZE"
 	}
-	if t.config() {
-		table = stagingTable
-	}
-	w.table, w.copy = t, "COPY "+table+listOf(columns)+" FROM STDIN ("+options+")"
+	w.copy = "COPY " + table + listOf(columns) + " FROM STDIN (" + options + ")"
 	return nil
 }
 
+// tableSQL gives a table's name and the columns that go into it, quoted and in the session's encoding.
+func tableSQL(ctx context.Context, c *pg.Conn, t *loadTable) (table string, columns []string, err error) {
+	return c.SQLNames(ctx, t.target.OID, t.target.Schema, t.target.Name, t.columnNames(), c.PgConn().ParameterStatus("client_encoding"))
+}
+
 // listOf puts a column list into parentheses. A table without columns has none: COPY's syntax does not know an empty one.
-func listOf(columns string) string {
-	if columns == "" {
+func listOf(columns []string) string {
+	if len(columns) == 0 {
 		return ""
 	}
-	return " (" + columns + ")"
+	return " (" + strings.Join(columns, ", ") + ")"
 }
 
 // begin starts the transaction. done tells that the segment is loaded already.
@@ -215,8 +226,8 @@ func (w *worker) begin(ctx context.Context, t *loadTable, seg *format.ManifestSe
 		return false, pg.Wrap(err, "journal")
 	}
 	switch {
-	case t.config():
-		return false, w.stage(ctx, t)
+	case w.staging != nil:
+		return false, pg.Wrap(w.conn.Exec(ctx, w.staging.create), "staging table")
 	case t.freeze:
 		return false, pg.Wrap(w.conn.Exec(ctx, w.truncate), "TRUNCATE of %s", t.into)
 	}
@@ -246,7 +257,11 @@ func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *co
 	defer file.Close()
 	parse := &flow.Parse{Walker: r.Walker(), Count: count}
 	sink := &flow.ServerSink{Conn: w.conn, SQL: w.copy}
-	lane := pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: []pipeline.Stage{parse}, Sink: sink, Pool: w.pool, Meters: laneMeters(w.o.Tracker)}
+	stages := []pipeline.Stage{parse}
+	if !t.convert.Identity() {
+		stages = append(stages, &flow.Convert{Plan: t.convert})
+	}
+	lane := pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: stages, Sink: sink, Pool: w.pool, Meters: laneMeters(w.o.Tracker, len(stages))}
 	if err := pipeline.Run(ctx, lane); err != nil {
 		return nameFile(err, seg.Path)
 	}
@@ -263,14 +278,14 @@ func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *co
 	return nil
 }
 
-// laneMeters picks the meters of a lane of three places out of the tracker's: there is nothing to convert.
-func laneMeters(t *progress.Tracker) []*pipeline.Meter {
+// laneMeters picks the meters of a lane out of the tracker's: a lane of one stage has nothing to convert.
+func laneMeters(t *progress.Tracker, stages int) []*pipeline.Meter {
 	all := t.Meters()
-	if len(all) == 4 {
-		return []*pipeline.Meter{all[0], all[1], all[3]}
-	}
-	if len(all) == 3 {
+	switch {
+	case len(all) == stages+2:
 		return all
+	case len(all) == 4 && stages == 1:
+		return []*pipeline.Meter{all[0], all[1], all[3]}
 	}
 	return nil
 }
@@ -333,12 +348,15 @@ func segmentError(t *loadTable, i int, err error) error {
 	at := fmt.Sprintf("table %s, segment %d (%s)", t.name, i+1, t.entry.Segments[i].Path)
 	var damage *format.Error
 	var server *pgconn.PgError
+	var value *convert.Error
 	switch {
 	case errors.As(err, &damage):
 		if damage.Column > 0 && damage.Column <= len(t.columns) {
 			at += fmt.Sprintf(", column %q", string(t.columns[damage.Column-1].Name))
 		}
 		return withHint(fmt.Errorf("%s: %w", at, err), damagedHint)
+	case errors.As(err, &value):
+		return withHint(fmt.Errorf("%s, row %d, column %q: %w", at, value.Row, string(value.Column), value.Err), "the target's version has no such value, or the file was not written by pghaul")
 	case errors.As(err, &server):
 		for line := range strings.SplitSeq(server.Where, "\n") {
 			if m := atLine.FindStringSubmatch(line); m != nil {

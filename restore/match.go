@@ -1,85 +1,199 @@
 package restore
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/pg"
 )
 
-// matchColumns compares a table's columns in the dump with those of the target, by name: the order does not matter, the type must be the same.
-// It adds all that is wrong to f.
-func matchColumns(f *findings, table string, inDump []format.Column, target []pg.TargetColumn) {
-	there := make(map[format.Name]*pg.TargetColumn, len(target))
-	writable := 0
-	for i := range target {
-		there[target[i].Name] = &target[i]
-		if target[i].Generated == "" {
-			writable++
+// fit decides how the rows of a table go into its target, and adds all that is wrong to f. types is the graph of the target's columns; types that it lacks and the
+// dump's values need are looked up by name.
+func (j *job) fit(ctx context.Context, f *findings, t *loadTable, target []pg.TargetColumn, types pg.Types) error {
+	source := t.sourceTypes()
+	fits := fitTable(t.columns, target, source, loosening{allowCast: j.o.AllowCast, drop: j.dropped(t)})
+	name := t.into.String()
+	t.fits = fits[:len(t.columns)]
+	if len(t.columns) == 0 && slices.ContainsFunc(target, func(c pg.TargetColumn) bool { return c.Generated == "" }) {
+		f.bad(name, "has no columns", fmt.Sprintf("has %d", len(target)), "COPY has no way to name no column: load this table by hand, or restore its definition too")
+	}
+	if len(t.columns) > 0 && len(t.sentColumns()) == 0 {
+		f.bad(name, "all columns are dropped", "", "leave the table out with -T")
+	}
+	for i := range fits {
+		fitFinding(f, name, &fits[i], j.o.AllowCast)
+	}
+	there, err := j.namedTypes(ctx, source, types)
+	if err != nil {
+		return err
+	}
+	matchTypes(f, t, source, there)
+	t.staged = slices.ContainsFunc(t.fits, func(f fit) bool { return f.staged() })
+	if t.staged {
+		t.freeze = false
+		if err := j.checkStaging(ctx, f, t, there); err != nil {
+			return err
 		}
 	}
-	given := make(map[format.Name]bool, len(inDump))
-	for _, c := range inDump {
-		given[c.Name] = true
-		matchColumn(f, table+"."+string(c.Name), c, there[c.Name])
-	}
-	if len(inDump) == 0 && writable > 0 {
-		f.bad(table, "has no columns", fmt.Sprintf("has %d", writable), "COPY has no way to name no column: load this table by hand, or restore its definition too")
-	}
-	for _, c := range target {
-		if !given[c.Name] && c.Required && !c.Filled {
-			f.bad(table+"."+string(c.Name), "no such column", "NOT NULL without a default", "give the column a default for the time of the restore")
-		}
-	}
+	return j.planConversion(f, t, source, there)
 }
 
-func matchColumn(f *findings, object string, c format.Column, target *pg.TargetColumn) {
+// fitFinding tells what an operator must know about a column.
+func fitFinding(f *findings, table string, c *fit, allowCast bool) {
+	inDump := "no such column"
+	object := table + "."
+	if c.column.Name != "" {
+		object, inDump = object+string(c.column.Name), "type "+c.column.Type
+	} else {
+		object += string(c.target.Name)
+	}
 	switch {
-	case target == nil:
-		f.bad(object, c.Type, "no such column", "add the column to the target's table")
-	case target.Generated != "":
-		f.bad(object, c.Type, "a generated column, which takes no values", "make it an ordinary column for the time of the restore")
-	case !sameType(c, target.Column):
-		f.bad(object, typeOf(c), typeOf(target.Column), "change the type of the target's column: bytes of another type would be read wrongly")
+	case c.verdict == NoFit || c.verdict == Castable && !allowCast:
+		f.bad(object, inDump, c.note, c.hint)
+	case c.verdict == Castable:
+		f.warn(object, inDump, c.note, "the server casts each value: what it rounds or cuts is lost")
+	case c.verdict == Dropped:
+		f.warn(object, inDump, "no such column", "its values stay behind, as --drop-column says")
 	}
 }
 
-// sameType tells that the bytes mean the same: the type of the same schema-qualified name with the same modifier.
-func sameType(a, b format.Column) bool {
-	return a.TypeSchema == b.TypeSchema && a.TypeName == b.TypeName && a.Type == b.Type
-}
-
-func typeOf(c format.Column) string { return "type " + c.Type }
-
-// matchLabels looks for every label of the dump's enums among those of the target's types of the same name.
-func matchLabels(f *findings, inDump []format.Type, target pg.Types) {
-	there := map[pg.Qualified]*pg.Type{}
-	for _, t := range target {
-		there[pg.Qualified{Schema: t.Schema, Name: t.Name}] = t
-	}
-	for _, t := range inDump {
-		twin := there[pg.Qualified{Schema: t.Schema, Name: t.Name}]
-		if t.Kind != format.KindEnum || twin == nil { // a column whose type is missing has been found by its name
-			continue
-		}
-		object := "type " + pg.TypeName(t)
-		if twin.Kind != format.KindEnum {
-			f.bad(object, "an enum", "kind "+string(twin.Kind), "make the type as it is in the dump")
-			continue
-		}
-		known := make(map[format.Name]bool, len(twin.Labels))
-		for _, l := range twin.Labels {
-			known[l] = true
-		}
-		var missing []string
-		for _, l := range t.Labels {
-			if !known[l] {
-				missing = append(missing, fmt.Sprintf("%q", string(l)))
+// dropped tells which columns of a table the operator leaves behind.
+func (j *job) dropped(t *loadTable) func(format.Name) bool {
+	return func(column format.Name) bool {
+		for _, given := range j.o.DropColumns {
+			for _, name := range []pg.Qualified{t.name, t.into} {
+				if given == name.String()+"."+string(column) || given == string(name.Name)+"."+string(column) {
+					j.droppedUsed(given)
+					return true
+				}
 			}
 		}
-		if len(missing) > 0 {
-			f.bad(object, "has label "+strings.Join(missing, ", "), "no such label", "ALTER TYPE … ADD VALUE")
+		return false
+	}
+}
+
+// droppedUsed notes that a --drop-column has found its column.
+func (j *job) droppedUsed(given string) {
+	if j.usedDrops == nil {
+		j.usedDrops = map[string]bool{}
+	}
+	j.usedDrops[given] = true
+}
+
+// checkDrops refuses a --drop-column that names nothing: a misspelt one must not look like a done one.
+func (j *job) checkDrops(f *findings) {
+	for _, given := range j.o.DropColumns {
+		if !j.usedDrops[given] {
+			f.bad("--drop-column "+given, "no column of that name is missing on the target", "", "write it as SCHEMA.TABLE.COLUMN")
 		}
 	}
+}
+
+// namedTypes finds the target's types of the names that the dump's types have, beside those that are known already.
+func (j *job) namedTypes(ctx context.Context, source, types pg.Types) (map[pg.Qualified]*pg.Type, error) {
+	there := make(map[pg.Qualified]*pg.Type, len(types))
+	for _, t := range types {
+		there[pg.Qualified{Schema: t.Schema, Name: t.Name}] = t
+	}
+	var missing []pg.Qualified
+	for _, t := range source {
+		if q := (pg.Qualified{Schema: t.Schema, Name: t.Name}); there[q] == nil {
+			missing = append(missing, q)
+		}
+	}
+	if len(missing) == 0 {
+		return there, nil
+	}
+	oids, err := j.leader.TypeOIDs(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	more, err := j.leader.LoadTypes(ctx, oids)
+	for _, t := range more {
+		there[pg.Qualified{Schema: t.Schema, Name: t.Name}] = t
+	}
+	return there, err
+}
+
+// matchTypes compares the types inside of the columns that go as bytes with the target's types of the same names: their make, and every label of an enum.
+func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualified]*pg.Type) {
+	on := make(pg.Types, len(there))
+	for _, twin := range there {
+		on[twin.OID] = twin
+	}
+	var oids []uint32
+	for _, c := range t.fits {
+		if c.column.Carried == format.CarriedBinary && (c.verdict == Same || c.cast) {
+			oids = append(oids, c.column.OID)
+		}
+	}
+	for _, node := range source.Reached(oids) {
+		twin := there[pg.Qualified{Schema: node.Schema, Name: node.Name}]
+		object := "type " + pg.TypeName(node)
+		if twin == nil {
+			f.once(object, "used by "+t.name.String(), "no such type", "make the type, or install the extension that it belongs to")
+			continue
+		}
+		if what := sameShape(node, source, twin, on); what != "" {
+			f.once(object, what, "", "make the type as it is in the dump")
+			continue
+		}
+		matchLabels(f, object, node.Labels, twin.Labels)
+	}
+}
+
+func matchLabels(f *findings, object string, inDump, target []format.Name) {
+	var missing []string
+	for _, l := range inDump {
+		if !slices.Contains(target, l) {
+			missing = append(missing, fmt.Sprintf("%q", string(l)))
+		}
+	}
+	if len(missing) > 0 {
+		f.once(object, "has label "+strings.Join(missing, ", "), "no such label", "ALTER TYPE … ADD VALUE")
+	}
+}
+
+// planConversion makes the plan of the convert stage.
+func (j *job) planConversion(f *findings, t *loadTable, source pg.Types, there map[pg.Qualified]*pg.Type) error {
+	columns, oids := make([]convert.Column, len(t.fits)), make([]uint32, len(t.fits))
+	for i, c := range t.fits {
+		columns[i] = convert.Column{Name: c.column.Name, Drop: c.verdict == Dropped, Widen: c.widen, Opaque: c.column.Carried == format.CarriedText || c.verdict == Converts}
+		oids[i] = c.column.OID
+	}
+	t.graph = convert.Graph{Source: graphOf(source), SourceVersion: j.m.Source.Server.VersionNum, TargetVersion: j.leader.Version, TargetOID: func(schema, name format.Name) (uint32, bool) {
+		twin := there[pg.Qualified{Schema: schema, Name: name}]
+		if twin == nil {
+			return 0, false
+		}
+		return twin.OID, true
+	}}
+	t.back = convert.Graph{Source: make(map[uint32]format.Type, len(there)), TargetOID: func(schema, name format.Name) (uint32, bool) {
+		for oid, node := range source {
+			if node.Schema == schema && node.Name == name {
+				return oid, true
+			}
+		}
+		return 0, false
+	}}
+	for _, twin := range there {
+		t.back.Source[twin.OID] = twin.Type
+	}
+	var err error
+	if t.convert, err = convert.NewPlan(columns, oids, t.graph); err != nil && f.refused() == nil {
+		f.bad(t.into.String(), err.Error(), "", "make the type, or leave the table out with -T")
+	}
+	return nil
+}
+
+func graphOf(types pg.Types) map[uint32]format.Type {
+	graph := make(map[uint32]format.Type, len(types))
+	for oid, t := range types {
+		graph[oid] = t.Type
+	}
+	return graph
 }

@@ -296,17 +296,3 @@ func TestProofFindsAChangedRow(t *testing.T) {
 		})
 	}
 }
-
-func TestCarriedOtherwise(t *testing.T) {
-	dir := takeDump(t, pgtest.DB(t, `CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TYPE pair AS (a int, m mood); CREATE DOMAIN moods AS mood[];
-CREATE TABLE a (id int, plain int[], m mood, ms mood[], p pair, d moods, r regclass, c money); CREATE TABLE b (id int);`))
-	target := pgtest.DB(t)
-	refused := refusal(t, options(t, dir, target), "preflight A", "public.a.ms", "public.a.p:", "public.a.d", "public.a.r", "public.a.c")
-	if len(refused.Findings) != 5 {
-		t.Errorf("%d findings: %+v", len(refused.Findings), refused.Findings)
-	}
-	untouched(t, target)
-	o := options(t, dir, target)
-	o.ExcludeTables = []string{"a"}
-	mustRestore(t, o)
-}

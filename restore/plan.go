@@ -2,6 +2,7 @@ package restore
 
 import (
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/progress"
 )
@@ -16,7 +17,12 @@ type loadTable struct {
 	samples []format.Samples
 
 	target   *pg.Target // of into, once it is known to fit
-	freeze   bool       // its one segment goes in with TRUNCATE and COPY FREEZE
+	fits     []fit      // of the columns, in the order of the files
+	staged   bool       // through a staging table: some column is text, or cast by the server
+	convert  *convert.Plan
+	graph    convert.Graph // from the dump's types to the target's
+	back     convert.Graph // and back
+	freeze   bool          // its one segment goes in with TRUNCATE and COPY FREEZE
 	after    []*loadTable
 	progress *progress.Table
 
@@ -39,13 +45,34 @@ func (t *loadTable) bytesLeft() (n int64) {
 	return n
 }
 
-// columnNames are the names in the order of the files.
+// sentColumns are the columns that go to the target, in the order of the files: all but the dropped ones.
+func (t *loadTable) sentColumns() []fit {
+	sent := make([]fit, 0, len(t.fits))
+	for _, f := range t.fits {
+		if f.verdict != Dropped {
+			sent = append(sent, f)
+		}
+	}
+	return sent
+}
+
+// columnNames are the names of the columns that go to the target, in the order of the files.
 func (t *loadTable) columnNames() []format.Name {
-	names := make([]format.Name, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.Name
+	sent := t.sentColumns()
+	names := make([]format.Name, len(sent))
+	for i, f := range sent {
+		names[i] = f.column.Name
 	}
 	return names
+}
+
+// sourceTypes is the type graph that the files describe.
+func (t *loadTable) sourceTypes() pg.Types {
+	graph := make(pg.Types, len(t.types))
+	for _, node := range t.types {
+		graph[node.OID] = &pg.Type{Type: node}
+	}
+	return graph
 }
 
 // plan is what a restore is going to load.

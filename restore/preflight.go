@@ -29,13 +29,13 @@ func (j *job) preflightA(ctx context.Context) error {
 	if err := f.refused(); err != nil {
 		return err
 	}
-	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders, j.checkCarried} {
+	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders} {
 		if err := check(ctx, f); err != nil {
 			return err
 		}
 	}
 	if j.lock != nil {
-		for _, check := range []func(context.Context, *findings) error{j.checkJournal, j.checkSamples, j.checkExisting} {
+		for _, check := range []func(context.Context, *findings) error{j.checkJournal, j.checkBuiltinSamples, j.checkExisting} {
 			if err := check(ctx, f); err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ func TestDataOnlyDrift(t *testing.T) {
 		target string
 		words  []string
 	}{
-		"other type":      {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int8, v text, m mood); CREATE TABLE b (id int, n numeric(7,2)); CREATE TABLE c (id int);`, []string{"public.a.id", "type integer", "type bigint", "public.b.n", "numeric(5,2)", "numeric(7,2)"}},
+		"other type":      {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id date, v text, m mood); CREATE TABLE b (id int, n numeric(7,3)); CREATE TABLE c (id int);`, []string{"public.a.id", "type integer", "type date", "public.b.n", "numeric(5,2)", "numeric(7,3)"}},
 		"missing table":   {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int, v text, m mood); CREATE TABLE c (id int);`, []string{"public.b:", "no such table"}},
 		"missing column":  {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int, m mood); CREATE TABLE b (id int, n numeric(5,2)); CREATE TABLE c (id int);`, []string{"public.a.v", "no such column"}},
 		"needed column":   {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int, v text, m mood); CREATE TABLE b (id int, n numeric(5,2), x int NOT NULL); CREATE TABLE c (id int);`, []string{"public.b.x", "NOT NULL without a default"}},
@@ -48,7 +48,7 @@ func TestDataOnlyDrift(t *testing.T) {
 		"trigger":         {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int, v text, m mood); CREATE TABLE b (id int, n numeric(5,2)); CREATE TABLE c (id int); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; CREATE TRIGGER tr_x BEFORE INSERT ON c FOR EACH ROW EXECUTE FUNCTION f(); ALTER TABLE c ENABLE ALWAYS TRIGGER tr_x`, []string{"public.c:", "tr_x"}},
 		"circle":          {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int PRIMARY KEY, v text, m mood); CREATE TABLE b (id int, n numeric(5,2), UNIQUE (id)); CREATE TABLE c (id int PRIMARY KEY REFERENCES b (id)); ALTER TABLE b ADD FOREIGN KEY (id) REFERENCES c`, []string{"circle", "public.b", "public.c"}},
 		"another kind":    {`CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int, v text, m mood); CREATE TABLE b (id int, n numeric(5,2)); CREATE VIEW c AS SELECT 1 AS id`, []string{"public.c:", "another kind"}},
-		"all are named":   {`CREATE TABLE a (id int8, v text); CREATE TABLE c (id text);`, []string{"public.a.id", "public.a.m", "public.b:", "public.c.id"}},
+		"all are named":   {`CREATE TABLE a (id date, v text); CREATE TABLE c (id text);`, []string{"public.a.id", "public.a.m", "public.b:", "public.c.id"}},
 		"schema and type": {`CREATE SCHEMA o; CREATE TYPE o.mood AS ENUM ('sad', 'ok'); CREATE TABLE a (id int, v text, m o.mood); CREATE TABLE b (id int, n numeric(5,2)); CREATE TABLE c (id int);`, []string{"public.a.m", "public.mood", "o.mood"}},
 	}
 	for name, c := range cases {

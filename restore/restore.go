@@ -33,6 +33,9 @@ type Options struct {
 
 	Schemas, ExcludeSchemas, Tables, ExcludeTables []string // psql patterns over the dump's tables
 
+	AllowCast   bool     // let the server cast values whose type the target's column has not
+	DropColumns []string // [schema.]table.column whose values stay behind
+
 	Resume        bool
 	JournalSchema string // "": pghaul_journal
 	NoJournal     bool

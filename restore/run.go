@@ -46,19 +46,21 @@ type job struct {
 	sum  *Summary
 	plan *plan
 
-	leader   *pg.Conn // catalog session of the target
-	lock     *lockHolder
-	tools    *pgtools.Tools // nil when no archive is needed
-	archive  *archive
-	journal  *journal              // nil with NoJournal
-	resumed  bool                  // the journal was there
-	complete bool                  // it has all segments
-	created  bool                  // this run made the database
-	damaged  map[string]bool       // files, by path below the dump
-	ours     map[pg.Qualified]bool // relations that hold rows by an earlier run
-	pool     *pipeline.Pool
-	phase    string
-	gaps     []journalGap // of the present phase
+	leader    *pg.Conn // catalog session of the target
+	lock      *lockHolder
+	tools     *pgtools.Tools // nil when no archive is needed
+	archive   *archive
+	journal   *journal              // nil with NoJournal
+	resumed   bool                  // the journal was there
+	complete  bool                  // it has all segments
+	created   bool                  // this run made the database
+	damaged   map[string]bool       // files, by path below the dump
+	monetary  string                // lc_monetary of the target
+	usedDrops map[string]bool       // of --drop-column
+	ours      map[pg.Qualified]bool // relations that hold rows by an earlier run
+	pool      *pipeline.Pool
+	phase     string
+	gaps      []journalGap // of the present phase
 
 	loaded atomic.Int64 // segments
 }

@@ -3,62 +3,88 @@ package restore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/pg"
 )
 
 // sampled is a type with its known values, and the columns that use it.
 type sampled struct {
 	format.Type
+	table   *loadTable     // the first that uses it
+	text    *format.Column // carried as text: a column of it
 	values  []format.Sample
 	columns []string
 }
 
-// sampledTypes collects the types of all files that carry samples, each once. own: those of users, else the builtin ones.
-func (p *plan) sampledTypes(own bool) []*sampled {
+// builtin tells that the type means the same before the first definition is restored.
+func (s *sampled) builtin() bool { return s.text == nil && s.Schema == "pg_catalog" }
+
+// sampledTypes collects the types of all files that carry samples, each once: those inside of columns that go as bytes, and those of columns that go
+// as text.
+func (p *plan) sampledTypes() []*sampled {
+	type key struct {
+		name pg.Qualified
+		text bool
+	}
 	var list []*sampled
-	byName := map[pg.Qualified]*sampled{}
+	known := map[key]*sampled{}
 	for _, t := range p.tables {
-		graph := pg.Types{}
-		for _, node := range t.types {
-			graph[node.OID] = &pg.Type{Type: node}
-		}
+		graph := t.sourceTypes()
+		values := make(map[uint32][]format.Sample, len(t.samples))
 		for _, s := range t.samples {
-			q := pg.Qualified{Schema: s.Schema, Name: s.Name}
-			node := graph[s.OID]
-			if node == nil || len(s.Values) == 0 || own == (s.Schema == "pg_catalog") {
-				continue
+			values[s.OID] = s.Values
+		}
+		for i := range t.columns {
+			c := &t.columns[i]
+			if len(t.fits) == len(t.columns) && (t.fits[i].verdict == Converts || t.fits[i].verdict == Dropped) {
+				continue // the type itself does not go there
 			}
-			known := byName[q]
-			for _, c := range t.columns {
-				if c.Carried == format.CarriedBinary && slices.ContainsFunc(graph.Reached([]uint32{c.OID}), func(n format.Type) bool { return n.OID == s.OID }) {
-					if known == nil {
-						known = &sampled{Type: node.Type, values: s.Values}
-						byName[q] = known
-						list = append(list, known)
-					}
-					known.columns = append(known.columns, t.name.String()+"."+string(c.Name))
+			nodes := []format.Type{{OID: c.OID, Schema: c.TypeSchema, Name: c.TypeName}}
+			if c.Carried == format.CarriedBinary {
+				nodes = graph.Reached([]uint32{c.OID})
+			}
+			for _, node := range nodes {
+				if len(values[node.OID]) == 0 {
+					continue
 				}
+				k := key{pg.Qualified{Schema: node.Schema, Name: node.Name}, c.Carried == format.CarriedText}
+				s := known[k]
+				if s == nil {
+					s = &sampled{Type: node, table: t, values: values[node.OID]}
+					if k.text {
+						s.text = c
+					}
+					known[k] = s
+					list = append(list, s)
+				}
+				s.columns = append(s.columns, t.name.String()+"."+string(c.Name))
 			}
 		}
 	}
 	return list
 }
 
-// checkSamples lets the target read the samples of the builtin types and compares what it makes of them.
-func (j *job) checkSamples(ctx context.Context, f *findings) error {
-	return j.checkSamplesOf(ctx, f, false)
+// checkBuiltinSamples lets the target read the samples of the builtin types and compares what it makes of them.
+func (j *job) checkBuiltinSamples(ctx context.Context, f *findings) error {
+	return j.checkSamples(ctx, f, (*sampled).builtin)
 }
 
-func (j *job) checkSamplesOf(ctx context.Context, f *findings, own bool) error {
+// checkOtherSamples does so with the samples of all other types, which need the definitions, and of columns that go as text.
+func (j *job) checkOtherSamples(ctx context.Context, f *findings) error {
+	return j.checkSamples(ctx, f, func(s *sampled) bool { return !s.builtin() })
+}
+
+func (j *job) checkSamples(ctx context.Context, f *findings, which func(*sampled) bool) error {
 	if j.o.SchemaOnly {
 		return nil
 	}
-	types := j.plan.sampledTypes(own)
+	types := slices.DeleteFunc(j.plan.sampledTypes(), func(s *sampled) bool { return !which(s) })
 	if len(types) == 0 {
 		return nil
 	}
@@ -72,7 +98,7 @@ func (j *job) checkSamplesOf(ctx context.Context, f *findings, own bool) error {
 	}
 	defer closeConn(c)
 	for _, t := range types {
-		bad, err := c.CheckSamples(ctx, t.Type, t.values)
+		bad, err := j.checkType(ctx, c, t)
 		if err != nil {
 			return err
 		}
@@ -81,6 +107,49 @@ func (j *job) checkSamplesOf(ctx context.Context, f *findings, own bool) error {
 		}
 	}
 	return nil
+}
+
+// checkType lets the target read the samples of one type, in the form that rows have.
+func (j *job) checkType(ctx context.Context, c *pg.Conn, t *sampled) ([]pg.SampleMismatch, error) {
+	switch {
+	case t.text != nil:
+		oids, err := j.leader.TypeOIDs(ctx, []pg.Qualified{{Schema: t.Schema, Name: t.Name}})
+		if err != nil || len(oids) == 0 { // a type that is missing has been found by its name
+			return nil, err
+		}
+		name, err := c.TypeSQL(ctx, oids[0], -1)
+		if err != nil {
+			return nil, err
+		}
+		return c.CheckTextSamples(ctx, name, t.text.Cast, t.table.sourceTypes().IsArray(t.OID), t.values)
+	case t.builtin():
+		return c.CheckSamples(ctx, t.Type, t.values)
+	}
+	rewritten, err := t.rewritten()
+	if err != nil {
+		return nil, err
+	}
+	return c.CheckSamples(ctx, t.Type, rewritten)
+}
+
+// rewritten are the samples with the target's OIDs in them. Values that the target's version does not know are left out: the rows are looked at too.
+func (t *sampled) rewritten() ([]format.Sample, error) {
+	plan, err := convert.NewPlan([]convert.Column{{Name: t.Name}}, []uint32{t.OID}, t.table.graph)
+	if err != nil {
+		return nil, err
+	}
+	var list []format.Sample
+	for _, s := range t.values {
+		s.Bytes = bytes.Clone(s.Bytes)
+		switch err := plan.RewriteValue(s.Bytes); {
+		case errors.Is(err, convert.ErrInfinity), errors.Is(err, convert.ErrLargest):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("sample of type %s: %w", pg.TypeName(t.Type), err)
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }
 
 // shownColumns bounds the columns that one finding names.

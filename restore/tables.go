@@ -15,7 +15,7 @@ func (j *job) checkExisting(ctx context.Context, f *findings) error {
 		return err
 	}
 	if j.o.DataOnly {
-		return j.checkTables(ctx, f)
+		return j.checkTablesAndTypes(ctx, f)
 	}
 	if j.resumed {
 		return nil
@@ -59,10 +59,7 @@ func (j *job) checkLargeObjects(ctx context.Context, f *findings) error {
 // preflightB checks, before the first row, that what pre-data has made is what the rows need.
 func (j *job) preflightB(ctx context.Context) error {
 	f := &findings{phase: phaseB}
-	if err := j.checkTables(ctx, f); err != nil {
-		return err
-	}
-	if err := j.checkSamplesOf(ctx, f, true); err != nil {
+	if err := j.checkTablesAndTypes(ctx, f); err != nil {
 		return err
 	}
 	if f.refused() != nil {
@@ -81,6 +78,14 @@ func (j *job) preflightB(ctx context.Context) error {
 		j.warn("%s: %s", x.Object, x.says())
 	}
 	return nil
+}
+
+// checkTablesAndTypes checks what needs the definitions: the tables, and the samples of types that are not builtin.
+func (j *job) checkTablesAndTypes(ctx context.Context, f *findings) error {
+	if err := j.checkTables(ctx, f); err != nil || f.refused() != nil {
+		return err
+	}
+	return j.checkOtherSamples(ctx, f)
 }
 
 // checkTables looks for every table that rows go into: it must be there, take them, and have the columns they need. Then it puts the
@@ -112,8 +117,9 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 		}
 		t.target = target
 		j.checkTable(f, t)
-		matchColumns(f, t.into.String(), t.columns, columns[target.OID])
-		matchLabels(f, t.types, types)
+		if err := j.fit(ctx, f, t, columns[target.OID], types); err != nil {
+			return err
+		}
 		if _, asked := rows[t.into]; !asked && !t.config() {
 			rows[t.into] = true
 			if err := j.checkRows(ctx, f, t); err != nil {
@@ -121,6 +127,7 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 			}
 		}
 	}
+	j.checkDrops(f)
 	return j.orderTables(ctx, f)
 }
 

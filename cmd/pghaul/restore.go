@@ -68,6 +68,8 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 	groupOf(c, "How to restore", false, func(f flags) {
 		f.boolean(&o.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
 		f.choice(&r.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
+		f.boolean(&o.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
+		f.list(&o.DropColumns, "drop-column", "", "TABLE.COLUMN", "leave a column behind that the target lacks")
 		f.boolean(&o.NoProve, "no-prove", "", "do not read the rows back")
 		f.boolean(&o.NoAnalyze, "no-analyze", "", "do not ANALYZE at the end")
 		f.boolean(&o.Resume, "resume", "", "go on with an interrupted restore")

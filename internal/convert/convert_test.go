@@ -52,7 +52,7 @@ func types() map[uint32]format.Type {
 
 func graph(version int) Graph {
 	source := types()
-	return Graph{Source: source, TargetVersion: version, TargetOID: func(schema, name format.Name) (uint32, bool) {
+	return Graph{Source: source, SourceVersion: 180000, TargetVersion: version, TargetOID: func(schema, name format.Name) (uint32, bool) {
 		for oid, t := range source {
 			if t.Schema == schema && t.Name == name {
 				return oid + shift, true
@@ -243,6 +243,24 @@ func TestInfinitiesAreRefusedWhereUnknown(t *testing.T) {
 		var at *Error
 		if c.refused && (!errors.As(err, &at) || at.Row != 2 || at.Column != "c1") {
 			t.Errorf("%s: %v does not name row 2, column c1", c.name, err)
+		}
+	}
+}
+
+func TestTheLargestIntervalIsRefusedWhereItIsInfinity(t *testing.T) {
+	largest := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, math.MaxInt64), math.MaxInt32), math.MaxInt32)
+	for _, c := range []struct {
+		from, to int
+		refused  bool
+	}{{150000, 150000, false}, {160000, 170000, true}, {100000, 160000, false}, {170000, 180000, false}} {
+		g := graph(c.to)
+		g.SourceVersion = c.from
+		p, err := NewPlan([]Column{{Name: "i"}}, []uint32{intervalOID}, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Rewrite(row(sized(same(largest)))[0]); errors.Is(err, ErrLargest) != c.refused {
+			t.Errorf("from %d to %d: %v", c.from, c.to, err)
 		}
 	}
 }

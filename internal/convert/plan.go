@@ -28,7 +28,9 @@ type Column struct {
 	Name  format.Name
 	Drop  bool // not sent: the target lacks it
 	Widen Widening
-	inner *node
+	// Opaque values are not looked into: text that stands for a value, or bytes that another type reads alike.
+	Opaque bool
+	inner  *node
 }
 
 // Plan is what happens to each row. It may be used by several goroutines.
@@ -43,7 +45,8 @@ type Plan struct {
 type Graph struct {
 	Source        map[uint32]format.Type
 	TargetOID     func(schema, name format.Name) (oid uint32, ok bool)
-	TargetVersion int // server_version_num
+	SourceVersion int // server_version_num
+	TargetVersion int
 }
 
 // NewPlan makes the plan for columns in file order; oids are their types on the source. Types that the target lacks are an error.
@@ -58,6 +61,9 @@ func NewPlan(columns []Column, oids []uint32, g Graph) (*Plan, error) {
 		p.live++
 		if c.Widen != Keep {
 			p.resized, p.touched = true, true
+			continue
+		}
+		if c.Opaque {
 			continue
 		}
 		var err error
@@ -77,6 +83,12 @@ func (p *Plan) InPlace() bool { return !p.resized }
 
 // firstUserOID is where OIDs begin that differ between databases; see FirstGenbkiObjectId in src/include/access/transam.h.
 const firstUserOID = 10000
+
+// The versions from which on the infinities of two types exist.
+const (
+	intervalInfinity = 170000
+	numericInfinity  = 140000
+)
 
 // node compiles the work inside of a type; nil where there is none.
 func (g Graph) node(oid uint32, depth int) (*node, error) {
@@ -103,9 +115,11 @@ func (g Graph) node(oid uint32, depth int) (*node, error) {
 	}
 	if t.Schema == "pg_catalog" {
 		switch {
-		case t.Name == "interval" && g.TargetVersion < 170000:
+		case t.Name == "interval" && g.SourceVersion >= intervalInfinity && g.TargetVersion < intervalInfinity:
 			return &node{kind: format.KindBase, check: noIntervalInfinity}, nil
-		case t.Name == "numeric" && g.TargetVersion < 140000:
+		case t.Name == "interval" && g.SourceVersion < intervalInfinity && g.TargetVersion >= intervalInfinity:
+			return &node{kind: format.KindBase, check: noLargestInterval}, nil
+		case t.Name == "numeric" && g.SourceVersion >= numericInfinity && g.TargetVersion < numericInfinity:
 			return &node{kind: format.KindBase, check: noNumericInfinity}, nil
 		}
 	}
@@ -196,6 +210,14 @@ func (p *Plan) Rewrite(rows []byte) error {
 			rest = after
 		}
 		rows = rest
+	}
+	return nil
+}
+
+// RewriteValue does in place what Rewrite does to the value of the first column, without the row around it.
+func (p *Plan) RewriteValue(value []byte) error {
+	if c := &p.columns[0]; c.inner != nil {
+		return c.inner.rewrite(value)
 	}
 	return nil
 }

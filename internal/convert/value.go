@@ -32,6 +32,7 @@ type check uint8
 const (
 	noCheck            check = iota
 	noIntervalInfinity       // servers before 17 read them as 178956970 years, silently
+	noLargestInterval        // servers from 17 on read what was the largest interval before as infinity, silently
 	noNumericInfinity        // servers before 14 refuse them with an error that names no column
 )
 
@@ -39,6 +40,7 @@ const (
 var (
 	ErrMalformed = errors.New("malformed value")
 	ErrInfinity  = errors.New("infinity, which the target's version does not know")
+	ErrLargest   = errors.New("the largest interval, which the target's version takes for infinity")
 )
 
 func malformed(what string, args ...any) error {
@@ -239,6 +241,10 @@ func next(p []byte) (value, rest []byte, err error) {
 // value refuses what the target cannot mean. Malformed values are the target's to refuse: their receive functions do.
 func (c check) value(p []byte) error {
 	switch c {
+	case noLargestInterval:
+		if len(p) == 16 && isInfinite(p) {
+			return ErrLargest
+		}
 	case noIntervalInfinity:
 		if len(p) == 16 && isInfinite(p) {
 			return ErrInfinity

@@ -1,0 +1,130 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/pg"
+)
+
+// stagingTable takes rows that cannot go straight into their table: some of their columns are text, or are to be cast by the server, or the table
+// belongs to an extension, which may have made some of the rows already. Its columns are c1, c2, … in the order of the file.
+const stagingTable = "pg_temp.pghaul_stage"
+
+// staging is how the rows of a table go through the staging table, in the session's encoding.
+type staging struct {
+	create, insert string
+}
+
+// throughStaging tells whether the rows of a table take the way through the staging table.
+func (t *loadTable) throughStaging() bool { return t.staged || t.config() }
+
+// newStaging writes the statements. table and columns are quoted.
+func newStaging(ctx context.Context, c *pg.Conn, t *loadTable, table string, columns []string) (*staging, error) {
+	types := t.sourceTypes()
+	var defs, values []string
+	for i, f := range t.sentColumns() {
+		name := fmt.Sprintf("c%d", i+1)
+		target, err := c.TypeSQL(ctx, f.target.OID, f.target.Typmod)
+		if err != nil {
+			return nil, err
+		}
+		def, value := "", name
+		array := types.IsArray(f.column.OID)
+		switch text := f.column.Carried == format.CarriedText; {
+		case text && !f.cast:
+			def, value = "pg_catalog.text", pg.InSQL(name, f.column.Cast, target, array)
+		case f.cast:
+			source, err := c.TypeSQL(ctx, f.stageOID, -1)
+			if err != nil {
+				return nil, err
+			}
+			def, value = source, "("+name+")::"+target
+			if text {
+				def, value = "pg_catalog.text", "("+pg.InSQL(name, f.column.Cast, source, array)+")::"+target
+			}
+		default:
+			if def, err = c.TypeSQL(ctx, f.target.OID, -1); err != nil {
+				return nil, err
+			}
+		}
+		defs, values = append(defs, name+" "+def), append(values, value)
+	}
+	s := &staging{
+		create: "CREATE TEMP TABLE pghaul_stage (" + strings.Join(defs, ", ") + ") ON COMMIT DROP",
+		insert: "INSERT INTO " + table + listOf(columns) + " OVERRIDING SYSTEM VALUE SELECT " + strings.Join(values, ", ") + " FROM " + stagingTable,
+	}
+	if t.config() {
+		s.insert += " ON CONFLICT DO NOTHING" // what CREATE EXTENSION has made stays as it is
+	}
+	return s, nil
+}
+
+// unstage puts the rows of the staging table into their own.
+func (w *worker) unstage(ctx context.Context, t *loadTable, staged int64) error {
+	n, err := w.conn.ExecTag(ctx, w.staging.insert)
+	if err != nil {
+		return pg.Wrap(err, "from the staging table")
+	}
+	kept := staged - n
+	switch {
+	case kept > 0 && t.config():
+		w.logf("table %s: %d of %d rows were there already", t.name, kept, staged)
+	case kept != 0:
+		return fmt.Errorf("%d of %d staged rows arrived: a trigger or a rule has kept the others out", n, staged)
+	}
+	return nil
+}
+
+// checkStaging looks for what would keep a staged load from being a true one.
+func (j *job) checkStaging(ctx context.Context, f *findings, t *loadTable, there map[pg.Qualified]*pg.Type) error {
+	name := t.into.String()
+	rules, err := j.leader.InsertRules(ctx, t.target.OID)
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		f.bad(name, "goes through a staging table", "rule "+string(rule)+" would rewrite the INSERT", "ALTER TABLE … DISABLE RULE for the time of the restore")
+	}
+	temp, err := j.leader.MayTemp(ctx)
+	if err != nil {
+		return err
+	}
+	if !temp {
+		f.once("database "+j.o.DSN.Config.Database, "tables go through a staging table", "the role may not make temporary tables", "GRANT TEMPORARY ON DATABASE")
+	}
+	for i := range t.fits {
+		if t.fits[i].cast && j.o.AllowCast {
+			if err := j.checkCast(ctx, f, t, &t.fits[i], there); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkCast asks the target whether it has the cast that a column needs.
+func (j *job) checkCast(ctx context.Context, f *findings, t *loadTable, c *fit, there map[pg.Qualified]*pg.Type) error {
+	object := t.into.String() + "." + string(c.column.Name)
+	twin := there[pg.Qualified{Schema: c.column.TypeSchema, Name: c.column.TypeName}]
+	if twin == nil {
+		f.bad(object, "type "+c.column.Type, "no such type to cast from", "change the type of the target's column")
+		return nil
+	}
+	c.stageOID = twin.OID
+	from, err := j.leader.TypeSQL(ctx, twin.OID, -1)
+	if err != nil {
+		return err
+	}
+	to, err := j.leader.TypeSQL(ctx, c.target.OID, c.target.Typmod)
+	if err != nil {
+		return err
+	}
+	ok, why, err := j.leader.TryCast(ctx, from, to)
+	if err == nil && !ok {
+		f.bad(object, "type "+c.column.Type, "type "+c.target.Type+": "+why, "change the type of the target's column")
+	}
+	return err
+}
