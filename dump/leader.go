@@ -45,7 +45,7 @@ func lead(ctx context.Context, o *Options, conn *pg.Conn, sel *selection) (*lead
 		changed = what
 		o.logf("tables changed while they were being locked (%s): once more", what)
 	}
-	return nil, withHint(fmt.Errorf("tables were created, dropped or rewritten %d times while they were being locked, the last time: %s", lockTries, changed),
+	return nil, withHint(fmt.Errorf("tables were created, dropped or renamed %d times while they were being locked, the last time: %s", lockTries, changed),
 		"run the dump when no migration of the schema is under way")
 }
 
@@ -78,7 +78,7 @@ func (l *leader) try(ctx context.Context, o *Options, sel *selection) (again boo
 	}
 	if what := difference(l.tables, now); what != "" {
 		if l.foreign {
-			return false, "", withHint(fmt.Errorf("the snapshot %q shows other tables than there are now: %s", o.Snapshot, what), "take the snapshot again")
+			return false, "", withHint(fmt.Errorf("the snapshot %q shows other tables than there are now: %s", o.Snapshot, difference(now, l.tables)), "take the snapshot again")
 		}
 		return true, what, nil
 	}
@@ -128,7 +128,8 @@ func (l *leader) lock(ctx context.Context, o *Options) (what string, err error) 
 	return "", nil
 }
 
-// difference names the first table that is not the same in both lists.
+// difference names the first table that is not the same in both lists. One that was rewritten in between is the same: the snapshot is younger than
+// its lock, and somebody else's snapshot is looked at in the plan.
 func difference(before, after []pg.Key) string {
 	was := make(map[uint32]pg.Key, len(before))
 	for _, k := range before {
@@ -141,8 +142,6 @@ func difference(before, after []pg.Key) string {
 			return k.String() + " was created"
 		case old.Schema != k.Schema || old.Name != k.Name || old.Kind != k.Kind:
 			return k.String() + " was renamed"
-		case old.Filenode != k.Filenode:
-			return k.String() + " was rewritten"
 		}
 		delete(was, k.OID)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/bytehaul/pghaul/format"
 )
@@ -65,6 +66,8 @@ func checkFolder(path string) error {
 	return withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "give a new or empty folder")
 }
 
+// openFolder makes the folder, if it is not there, and the one for data in it. The latter must be new: of two dumps that found an empty folder
+// at the same time only one goes on, and the other takes nothing of it away.
 func openFolder(path string) (*folder, error) {
 	f := &folder{path: path}
 	err := os.Mkdir(path, 0o700)
@@ -72,12 +75,30 @@ func openFolder(path string) (*folder, error) {
 	case err == nil:
 		f.made = true
 	case !errors.Is(err, fs.ErrExist):
-		return nil, err
+		return nil, folderHint(err)
 	}
-	if f.root, err = os.OpenRoot(path); err != nil {
-		return nil, errors.Join(err, f.remove())
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, errors.Join(folderHint(err), f.remove())
 	}
+	if err := root.Mkdir(format.DataDir, 0o700); err != nil {
+		err = fmt.Errorf("%s: %w", path, errors.Join(err, root.Close()))
+		if errors.Is(err, fs.ErrExist) {
+			return nil, withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "another dump is being written there; give another folder")
+		}
+		return nil, errors.Join(folderHint(err), f.remove())
+	}
+	f.root = root
 	return f, nil
+}
+
+// folderHint adds what to do about a folder that takes nothing.
+func folderHint(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return withHint(err, "give a folder that you may write to")
+	}
+	return diskHint(err)
 }
 
 // remove takes away everything that a dump makes, and the folder if it was made for it.

@@ -172,7 +172,7 @@ func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *sel
 		if t := p.chooseTable(o, sel, r, byOID, columns); t != nil {
 			t.condition = conditions[r.OID]
 			if r.Config {
-				t.condition = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Condition), "WHERE"))
+				t.condition = withoutWhere(r.Condition)
 				t.entry.ExtensionConfig = true
 			} else {
 				t.entry.Where = t.condition
@@ -188,6 +188,15 @@ func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *sel
 	}
 	p.cutSegments(o, l.conn.Version)
 	return nil
+}
+
+// withoutWhere gives the condition of an extension's configuration table: its script says WHERE before it.
+func withoutWhere(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) >= 5 && strings.EqualFold(s[:5], "WHERE") {
+		s = s[5:]
+	}
+	return strings.TrimSpace(s)
 }
 
 // chooseTable gives the table of a relation whose rows belong to the dump, or nil.

@@ -137,6 +137,11 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 	}
 	o.Tracker.StartPhase(PhaseFinish, 3, 3)
 	manifest := j.manifest()
+	if len(manifest.Tables) == 0 {
+		if err := j.folder.root.Remove(format.DataDir); err != nil {
+			return nil, err
+		}
+	}
 	if err := format.WriteManifest(j.folder.root, manifest); err != nil {
 		return nil, diskHint(err)
 	}
@@ -245,13 +250,16 @@ func (j *job) runSingle(ctx context.Context) (*Summary, error) {
 	if o.File != "" {
 		root, err := os.OpenRoot(filepath.Dir(o.File))
 		if err != nil {
-			return nil, err
+			return nil, folderHint(err)
 		}
 		defer root.Close()
 		j.folder = &folder{path: filepath.Dir(o.File), root: root}
 	}
 	o.Tracker.StartPhase(PhaseData, 2, 3)
 	if err := j.move(ctx); err != nil {
+		if made := j.plan.segments[0].done.Path; o.File != "" && made != "" { // whole, and not proved to be under one snapshot
+			err = errors.Join(err, j.folder.root.Remove(made))
+		}
 		return nil, err
 	}
 	o.Tracker.StartPhase(PhaseFinish, 3, 3)

@@ -129,12 +129,13 @@ func (s *selection) has(oid uint32, schema format.Name) bool {
 	return len(s.schemas) == 0 || s.inSchemas[schema]
 }
 
-// hasSequence tells whether a sequence belongs to the dump: with its table where a column owns it.
+// hasSequence tells whether a sequence belongs to the dump: as in pg_dump, with the table whose column owns it, whatever its own name and schema
+// are; an identity column's with no other.
 func (s *selection) hasSequence(k pg.SequenceKey) bool {
-	if s.has(k.OID, k.Schema) {
+	if k.Owner != 0 && s.has(k.Owner, k.OwnerSchema) {
 		return true
 	}
-	return k.Owner != 0 && len(s.tables) > 0 && s.chosen[k.Owner] && !s.excluded[k.Owner]
+	return !k.Identity && s.has(k.OID, k.Schema)
 }
 
 // lockable gives the chosen ones of all relations that take part in locks: ordinary and partitioned tables. Tables that the role may not

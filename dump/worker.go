@@ -72,7 +72,8 @@ func (w *worker) segmentWithRetry(ctx context.Context, s *segment) error {
 			s.table.progress.EndSegment(nil)
 			return nil
 		}
-		if ctx.Err() == nil && pg.ConnectionLost(err) && try < segmentTries {
+		again := w.job.options.Out == nil // what went down a pipe cannot be taken back
+		if again && ctx.Err() == nil && pg.ConnectionLost(err) && try < segmentTries {
 			w.disconnect()
 			if ping := w.job.leader.ping(ctx); ping != nil {
 				s.table.progress.EndSegment(ping)
@@ -136,6 +137,10 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 	if err := w.lock(ctx, s.table, name); err != nil {
 		return err
 	}
+	condition, err := w.conn.SessionText(ctx, s.table.condition)
+	if err != nil {
+		return err
+	}
 	out, err := w.job.create(s)
 	if err != nil {
 		return err
@@ -147,7 +152,7 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 	}()
 	walker := format.NewWalker(len(s.table.columns))
 	lane := pipeline.Lane{
-		Source: &flow.ServerSource{Conn: w.conn, SQL: copyOut(s, w.job.plan.types, name, columns)},
+		Source: &flow.ServerSource{Conn: w.conn, SQL: copyOut(s, w.job.plan.types, name, columns, condition)},
 		Stages: []pipeline.Stage{&flow.Parse{Walker: walker, Count: count}},
 		Sink:   &flow.FileSink{Writer: out},
 		Pool:   w.job.pool,
@@ -198,9 +203,9 @@ func (w *worker) lock(ctx context.Context, t *table, name string) error {
 	return nil
 }
 
-// copyOut is the COPY statement of a segment; columns are quoted names in file order. COPY of the table itself is cheaper for the server than COPY of
+// copyOut is the COPY statement of a segment; columns are quoted names in file order, all in the session's encoding. COPY of the table itself is cheaper for the server than COPY of
 // a query; both leave out the rows of children and give the same bytes.
-func copyOut(s *segment, types pg.Types, name string, columns []string) string {
+func copyOut(s *segment, types pg.Types, name string, columns []string, condition string) string {
 	list := make([]string, len(columns))
 	asText := false
 	for i, c := range s.table.columns {
@@ -210,7 +215,7 @@ func copyOut(s *segment, types pg.Types, name string, columns []string) string {
 			list[i] = pg.OutSQL(columns[i], c.Cast, types.IsArray(c.OID))
 		}
 	}
-	whole := s.pages == nil && s.table.condition == "" && !asText
+	whole := s.pages == nil && condition == "" && !asText
 	switch {
 	case whole && len(list) == 0:
 		return "COPY " + name + " TO STDOUT (FORMAT binary)"
@@ -224,8 +229,8 @@ func copyOut(s *segment, types pg.Types, name string, columns []string) string {
 	if s.pages != nil && s.pages.To > 0 {
 		where = append(where, fmt.Sprintf("ctid < '(%d,0)'::pg_catalog.tid", s.pages.To))
 	}
-	if s.table.condition != "" {
-		where = append(where, "("+s.table.condition+"\n)")
+	if condition != "" {
+		where = append(where, "("+condition+"\n)") // a comment in it ends with the line
 	}
 	sql := "COPY (SELECT " + strings.Join(list, ", ") + " FROM ONLY " + name
 	if len(where) > 0 {

@@ -50,16 +50,15 @@ const relationsFrom = ` FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace 
  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> '` + JournalSchema + `'`
 
 // relationKeys is the cheap list that decides what to lock: see Lockable.
-const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relfilenode, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
+const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
  EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
  EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE c.oid = ANY (e.extconfig))` + relationsFrom + ` ORDER BY c.oid`
 
-// Key identifies a relation together with the file that holds it, so that two lists can be compared.
+// Key identifies a relation, so that two lists can be compared.
 type Key struct {
 	OID          uint32
 	Schema, Name format.Name
 	Kind         byte
-	Filenode     uint32
 	MaySelect    bool
 	Extension    bool // a member of an extension
 	Config       bool // whose rows a dump carries nevertheless
@@ -76,7 +75,7 @@ func (c *Conn) Keys(ctx context.Context) ([]Key, error) {
 	}
 	return collect(rows, "list of relations", func(r pgx.CollectableRow) (k Key, err error) {
 		var kind string
-		err = r.Scan(&k.OID, &k.Schema, &k.Name, &kind, &k.Filenode, &k.MaySelect, &k.Extension, &k.Config)
+		err = r.Scan(&k.OID, &k.Schema, &k.Name, &kind, &k.MaySelect, &k.Extension, &k.Config)
 		k.Kind = first(kind)
 		return k, err
 	})
@@ -233,14 +232,17 @@ func (c *Conn) Server(ctx context.Context) (format.Server, error) {
 // SequenceKey identifies a sequence and the table whose column owns it, if one does.
 type SequenceKey struct {
 	OID, Owner   uint32
+	OwnerSchema  format.Name
+	Identity     bool // it is a part of its column
 	Schema, Name format.Name
 }
 
 // Sequences reads the state of the chosen user sequences from the sequences themselves: what they hold now, not under the snapshot.
 func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]format.Sequence, error) {
-	rows, err := c.Query(ctx, `SELECT c.oid, coalesce((SELECT d.refobjid FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
- AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1), 0::oid), n.nspname::text, c.relname::text
+	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.nspname::text, ''), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text
  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ LEFT JOIN LATERAL (SELECT t.oid, tn.nspname, d.deptype FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class t ON t.oid = d.refobjid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
+  WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1) o ON true
  WHERE c.relkind = 'S' AND c.relpersistence <> 't' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> $1
  AND (NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
   OR EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE c.oid = ANY(e.extconfig)))
@@ -445,6 +447,25 @@ func (c *Conn) SQLNames(ctx context.Context, oid uint32, schema, name format.Nam
 		err = fmt.Errorf("%d of %d columns are there", len(quoted), len(columns))
 	}
 	return table, quoted, Wrap(err, "columns of table %s.%s", schema, name)
+}
+
+// SessionText gives a text of ours as the session's statements are encoded.
+func (c *Conn) SessionText(ctx context.Context, text string) (encoded string, err error) {
+	encoding := c.PgConn().ParameterStatus("client_encoding")
+	if encoding == "UTF8" || encoding == "SQL_ASCII" || isASCII(text) {
+		return text, nil
+	}
+	err = c.QueryRow(ctx, `SELECT pg_catalog.convert_from($1::pg_catalog.bytea, 'UTF8')`, []byte(text)).Scan(&encoded)
+	return encoded, Wrap(err, "%q in the encoding %s", text, encoding)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 func byteSlices(names []format.Name) [][]byte {
