@@ -247,6 +247,7 @@ func dumpReport(t *progress.Tracker, sum *dump.Summary, to string) *report.Repor
 	if m != nil {
 		r.Facts = append(r.Facts, report.Fact{Key: "dump_id", Value: m.DumpID}, report.Fact{Key: "left_out", Value: m.LeftOut, Text: leftOutText(m.LeftOut)})
 	}
+	r.Facts = append(r.Facts, report.Fact{Key: "carried", Value: carried(sum.Carried), Text: carriedText(sum.Carried)})
 	ratio := ""
 	if sum.RawBytes > sum.Stored {
 		ratio = fmt.Sprintf(" (%.0f %% of the rows' %s)", 100*float64(sum.Stored)/float64(sum.RawBytes), show.Size(sum.RawBytes))
@@ -254,6 +255,33 @@ func dumpReport(t *progress.Tracker, sum *dump.Summary, to string) *report.Repor
 	r.Outcome = fmt.Sprintf("dumped %s in %s s: %s in %s%s, %s", show.Plural(sum.Rows, "row", "rows"), seconds(r.Progress.Elapsed), show.Size(sum.Stored),
 		show.Plural(int64(sum.Files), "file", "files"), ratio, show.Text(to))
 	return r
+}
+
+// carried is the list of columns that are not plain binary: empty, never null, in the document.
+func carried(all []dump.CarriedColumn) []dump.CarriedColumn { return append([]dump.CarriedColumn{}, all...) }
+
+// maxCarried bounds the columns that are named; all are in the document, and in inspect.
+const maxCarried = 20
+
+// carriedText names the columns that are not plain binary, and why.
+func carriedText(all []dump.CarriedColumn) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("not plain binary:")
+	for i, c := range all {
+		if i == maxCarried {
+			fmt.Fprintf(&b, "\n  and %s, see --json or pghaul inspect", show.Plural(int64(len(all)-i), "more column", "more columns"))
+			break
+		}
+		how := "as text by " + c.Cast
+		if c.OIDs {
+			how = "binary, a restore rewrites the OIDs inside"
+		}
+		fmt.Fprintf(&b, "\n  %s (%s) %s: %s", show.Text(c.Column), show.Text(c.Type), how, show.Line(c.Why))
+	}
+	return b.String()
 }
 
 func leftOutText(all []format.LeftOut) string {
