@@ -263,7 +263,7 @@ func (p *plan) checkTypes(ctx context.Context, o *Options, conn *pg.Conn) (err e
 		for i := range t.columns {
 			c := &t.columns[i]
 			carry := p.types.Carry(c.OID)
-			c.Carried, c.Cast = carry.Carried, carry.Cast
+			c.Carried, c.Cast, c.OIDs = carry.Carried, carry.Cast, carry.OIDs
 			object := t.rel.String() + "." + string(c.Name)
 			switch {
 			case carry.Refused:

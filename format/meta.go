@@ -75,6 +75,7 @@ type Column struct {
 	Collation  Name     `json:"collation,omitzero"`
 	Carried    Carriage `json:"carried"`
 	Cast       string   `json:"cast,omitempty"` // keyword, only with CarriedText
+	OIDs       bool     `json:"oids,omitempty"` // only with CarriedBinary: values hold OIDs of types, which differ between databases
 }
 
 // TypeKind is the kind of a type in the graph.

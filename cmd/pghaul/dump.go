@@ -258,7 +258,9 @@ func dumpReport(t *progress.Tracker, sum *dump.Summary, to string) *report.Repor
 }
 
 // carried is the list of columns that are not plain binary: empty, never null, in the document.
-func carried(all []dump.CarriedColumn) []dump.CarriedColumn { return append([]dump.CarriedColumn{}, all...) }
+func carried(all []dump.CarriedColumn) []dump.CarriedColumn {
+	return append([]dump.CarriedColumn{}, all...)
+}
 
 // maxCarried bounds the columns that are named; all are in the document, and in inspect.
 const maxCarried = 20
@@ -275,9 +277,12 @@ func carriedText(all []dump.CarriedColumn) string {
 			fmt.Fprintf(&b, "\n  and %s, see --json or pghaul inspect", show.Plural(int64(len(all)-i), "more column", "more columns"))
 			break
 		}
-		how := "as text by " + c.Cast
-		if c.OIDs {
-			how = "binary, a restore rewrites the OIDs inside"
+		how := string(c.Carried)
+		switch {
+		case c.OIDs:
+			how += ", OIDs rewritten by a restore"
+		case c.Cast != string(format.CarriedText):
+			how += ", by " + c.Cast
 		}
 		fmt.Fprintf(&b, "\n  %s (%s) %s: %s", show.Text(c.Column), show.Text(c.Type), how, show.Line(c.Why))
 	}

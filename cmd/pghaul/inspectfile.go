@@ -150,8 +150,11 @@ func columnsText(indent string, columns []format.Column) string {
 			notes = append(notes, "collation "+show.Text(name))
 		}
 		carried := show.Text(string(c.Carried))
-		if c.Cast != "" {
-			carried += " (" + show.Text(c.Cast) + ")"
+		switch {
+		case c.OIDs:
+			carried += ", OIDs rewritten"
+		case c.Cast != "" && c.Cast != string(format.CarriedText):
+			carried += ", by " + show.Text(c.Cast)
 		}
 		g.Row(strconv.Itoa(i+1), show.Text(string(c.Name)), show.Text(c.Type), strings.Join(notes, ", "), carried)
 	}
