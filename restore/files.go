@@ -47,6 +47,9 @@ func (j *job) sameHeader(t *loadTable, h *format.Header) error {
 		if want := t.columns[i]; c.Name != want.Name || c.Type != want.Type || c.TypeSchema != want.TypeSchema || c.TypeName != want.TypeName {
 			return fmt.Errorf("column %d is %q of type %s, not %q of type %s", i+1, string(c.Name), c.Type, string(want.Name), want.Type)
 		}
+		if want := t.columns[i]; c.Carried != want.Carried || c.Cast != want.Cast || c.Carried == format.CarriedText && !pg.KnownCast(c.Cast) {
+			return fmt.Errorf("column %q is carried as %s by %q, which is not what the manifest says or no cast that is known", string(c.Name), c.Carried, c.Cast)
+		}
 	}
 	return nil
 }

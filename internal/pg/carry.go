@@ -17,6 +17,11 @@ const (
 	CastClass   = "regclass"
 )
 
+// KnownCast tells whether a keyword names a cast; a file can hold anything.
+func KnownCast(keyword string) bool {
+	return slices.Contains([]string{CastText, CastNumeric, CastProc, CastOper, CastClass}, keyword)
+}
+
 // Carry is how the values of a column travel.
 type Carry struct {
 	Carried format.Carriage
