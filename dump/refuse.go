@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/bytehaul/pghaul/internal/hint"
 )
 
 // Error lists the problems, the first ones by name.
@@ -24,17 +26,4 @@ func (e *Refused) Error() string {
 // ErrNotEmpty refuses a target folder with something in it.
 var ErrNotEmpty = errors.New("folder is not empty")
 
-// Failure is an error with what to do about it.
-type Failure struct {
-	Err    error
-	Advice string
-}
-
-func (e *Failure) Error() string { return e.Err.Error() }
-
-func (e *Failure) Unwrap() error { return e.Err }
-
-// Hint says what to do.
-func (e *Failure) Hint() string { return e.Advice }
-
-func withHint(err error, hint string) error { return &Failure{Err: err, Advice: hint} }
+func withHint(err error, text string) error { return hint.With(err, text) }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -58,7 +59,7 @@ func schemaError(err error) error {
 		return err
 	}
 	switch {
-	case strings.Contains(tool.Stderr, "lock timeout"):
+	case strings.Contains(tool.Stderr, "LOCK TABLE") && strings.Contains(tool.Stderr, "timeout"): // of statements, in pg_dump's case
 		return withHint(err, "another session holds or waits for an exclusive lock; give a longer --lock-timeout")
 	case strings.Contains(tool.Stderr, "No space left"):
 		return withHint(err, "no space is left for the schema archive")
@@ -66,12 +67,18 @@ func schemaError(err error) error {
 	return err
 }
 
+// lockWait is how long pg_dump waits for its locks. The leader holds all of them already: what does not come at once waits behind somebody who waits
+// for the leader, that is for ever, and the server sees no cycle.
+const lockWait = 10 * time.Second
+
 func (j *job) dumpArguments(file string) []string {
 	o := j.options
 	args := []string{"--format=custom", "--file=" + file, "--no-sync", "--snapshot=" + j.leader.snapshot, "--exclude-table-data=*.*"}
+	wait := lockWait
 	if o.LockTimeout > 0 {
-		args = append(args, fmt.Sprintf("--lock-wait-timeout=%d", max(1, o.LockTimeout.Milliseconds())))
+		wait = o.LockTimeout
 	}
+	args = append(args, fmt.Sprintf("--lock-wait-timeout=%d", max(1, wait.Milliseconds())))
 	for flag, patterns := range map[string][]string{"schema": o.Schemas, "exclude-schema": o.ExcludeSchemas, "table": o.Tables, "exclude-table": o.ExcludeTables} {
 		for _, p := range patterns {
 			args = append(args, "--"+flag+"="+p)

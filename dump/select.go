@@ -129,10 +129,10 @@ func (s *selection) has(oid uint32, schema format.Name) bool {
 	return len(s.schemas) == 0 || s.inSchemas[schema]
 }
 
-// hasSequence tells whether a sequence belongs to the dump: as in pg_dump, with the table whose column owns it, whatever its own name and schema
-// are; an identity column's with no other.
+// hasSequence tells whether a sequence belongs to the dump: as in pg_dump, with the table whose column owns it, whatever its own name is; an
+// identity column's with no other.
 func (s *selection) hasSequence(k pg.SequenceKey) bool {
-	if k.Owner != 0 && s.has(k.Owner, k.OwnerSchema) {
+	if k.Owner != 0 && s.has(k.Owner, k.Schema) {
 		return true
 	}
 	return !k.Identity && s.has(k.OID, k.Schema)

@@ -229,19 +229,18 @@ func (c *Conn) Server(ctx context.Context) (format.Server, error) {
 	return s, Wrap(err, "system identifier")
 }
 
-// SequenceKey identifies a sequence and the table whose column owns it, if one does.
+// SequenceKey identifies a sequence and the table whose column owns it, if one does: one of the same schema.
 type SequenceKey struct {
 	OID, Owner   uint32
-	OwnerSchema  format.Name
 	Identity     bool // it is a part of its column
 	Schema, Name format.Name
 }
 
 // Sequences reads the state of the chosen user sequences from the sequences themselves: what they hold now, not under the snapshot.
 func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]format.Sequence, error) {
-	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.nspname::text, ''), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text
+	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text
  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- LEFT JOIN LATERAL (SELECT t.oid, tn.nspname, d.deptype FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class t ON t.oid = d.refobjid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
+ LEFT JOIN LATERAL (SELECT d.refobjid AS oid, d.deptype FROM pg_catalog.pg_depend d
   WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1) o ON true
  WHERE c.relkind = 'S' AND c.relpersistence <> 't' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> $1
  AND (NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
