@@ -106,7 +106,7 @@ func (c *Cluster) initdb(ctx context.Context) error {
 	var err error
 	for _, locale := range locales {
 		var out []byte
-		cmd := c.command(ctx, "initdb", "-D", c.DataDir(), "--auth=trust", "--no-sync", "--no-instructions",
+		cmd := c.command(ctx, "initdb", "-D", c.DataDir(), "--auth=trust", "--no-sync",
 			"-U", Superuser, "--encoding="+encoding, "--locale="+locale)
 		out, err = cmd.CombinedOutput()
 		c.logf("%s", bytes.TrimSpace(out))

@@ -109,13 +109,25 @@ func DBIn(t testing.TB, c *pgcluster.Cluster, setupSQL ...string) string {
 		if c.Pid() == 0 {
 			return // the test stopped the server on purpose
 		}
-		SQL(t, admin, `DROP DATABASE IF EXISTS "`+name+`" WITH (FORCE)`)
+		SQL(t, admin, dropSQL(name))
 	})
 	dsn := c.DSN(name)
 	for _, sql := range setupSQL {
 		SQL(t, dsn, sql)
 	}
 	return dsn
+}
+
+// dropSQL drops a database, connections or not; before 13 DROP DATABASE has no FORCE.
+func dropSQL(name string) string {
+	return `SELECT current_setting('server_version_num')::int < 130000 AS unforced \gset
+\if :unforced
+UPDATE pg_database SET datallowconn = false WHERE datname = '` + name + `';
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '` + name + `' \g /dev/null
+DROP DATABASE IF EXISTS "` + name + `";
+\else
+DROP DATABASE IF EXISTS "` + name + `" WITH (FORCE);
+\endif`
 }
 
 // safeName makes the part of a database's name that tells a person whose it is.
