@@ -14,6 +14,31 @@ import (
 // create makes the target's database as the source's was, and connects to it.
 func (j *job) create(ctx context.Context, f *findings) error {
 	name := j.o.DSN.Config.Database
+	if made, err := j.createDatabase(ctx, f, name); err != nil {
+		return err
+	} else if !made {
+		return f.refused()
+	}
+	j.created = true
+	j.logf("database %q made", name)
+	j.databaseProperties(ctx)
+	closeConn(j.leader)
+	j.leader = nil
+	if err := j.connectTarget(ctx); err != nil {
+		return err
+	}
+	if err := j.checkBuiltinSamples(ctx, f); err != nil {
+		return err
+	}
+	if err := f.refused(); err != nil {
+		f.warn("database "+name, "", "was made, and is empty", "drop it")
+		return &Refused{Phase: phaseA, Findings: f.list}
+	}
+	return nil
+}
+
+// createDatabase makes a database with the source's encoding and locale. What the server has against it is a finding.
+func (j *job) createDatabase(ctx context.Context, f *findings, name string) (made bool, err error) {
 	source := j.m.Source.Server
 	sql := "CREATE DATABASE " + pg.QuoteIdent(name) + " TEMPLATE template0"
 	if source.Encoding != "" {
@@ -34,26 +59,11 @@ func (j *job) create(ctx context.Context, f *findings) error {
 		f.bad("database "+name, fmt.Sprintf("encoding %s, collate %s, ctype %s", source.Encoding, source.Collate, source.CType), pg.Wrap(err, "CREATE DATABASE").Error(),
 			"install the locale on the target server, or make the database by hand and leave out --create")
 		if pg.State(err) == "" || ctx.Err() != nil {
-			return err
+			return false, err
 		}
-		return f.refused()
+		return false, nil
 	}
-	j.created = true
-	j.logf("database %q made", name)
-	j.databaseProperties(ctx)
-	closeConn(j.leader)
-	j.leader = nil
-	if err := j.connectTarget(ctx); err != nil {
-		return err
-	}
-	if err := j.checkBuiltinSamples(ctx, f); err != nil {
-		return err
-	}
-	if err := f.refused(); err != nil {
-		f.warn("database "+name, "", "was made, and is empty", "drop it")
-		return &Refused{Phase: phaseA, Findings: f.list}
-	}
-	return nil
+	return true, nil
 }
 
 // databaseProperties sets what ALTER DATABASE and GRANT ON DATABASE have set at the source. What can't be set is a gap.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bytehaul/pghaul/internal/hint"
 	"github.com/bytehaul/pghaul/internal/pg"
 )
 
@@ -73,10 +74,9 @@ func (f *Failed) Error() string {
 
 // Hint says how to go on.
 func (f *Failed) Hint() string {
-	var own interface{ Hint() string }
 	first := ""
-	if errors.As(f.Err, &own) {
-		first = own.Hint() + "; then "
+	if own := hint.Of(f.Err); own != "" {
+		first = own + "; then "
 	} else if pg.State(f.Err) == "53100" {
 		first = "the target's disk is full: make room; then "
 	}
@@ -86,18 +86,7 @@ func (f *Failed) Hint() string {
 	return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume goes on from there", f.JournalSchema)
 }
 
-// hinted is an error with what to do about it.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h *hinted) Unwrap() error { return h.error }
-
-// Hint says what to do.
-func (h *hinted) Hint() string { return h.hint }
-
-func withHint(err error, hint string) error { return &hinted{err, hint} }
+func withHint(err error, text string) error { return hint.With(err, text) }
 
 // findings collects what a preflight sees; all of it, not only the first.
 type findings struct {

@@ -81,11 +81,17 @@ const damagedHint = "take the dump again, or the file from another copy of it"
 
 // checkFiles verifies the dump: every byte of every file.
 func (j *job) checkFiles(ctx context.Context, f *findings) error {
+	j.damaged = map[string]bool{}
+	if j.verified != nil { // and shown
+		for _, d := range j.verified.Findings {
+			j.damaged[d.File] = true
+		}
+		return nil
+	}
 	report, err := Verify(ctx, VerifyOptions{Path: j.o.Dir, Jobs: j.o.Jobs})
 	if err != nil {
 		return err
 	}
-	j.damaged = map[string]bool{}
 	for _, d := range report.Findings {
 		j.damaged[d.File] = true
 		f.bad(d.File, strings.TrimPrefix(d.String(), d.File+": "), "", d.Hint)

@@ -14,32 +14,56 @@ import (
 // fit decides how the rows of a table go into its target, and adds all that is wrong to f. types is the graph of the target's columns; types that it lacks and the
 // dump's values need are looked up by name.
 func (j *job) fit(ctx context.Context, f *findings, t *loadTable, target []pg.TargetColumn, types pg.Types) error {
+	there, err := j.fitColumns(ctx, t, target, types)
+	if err != nil {
+		return err
+	}
+	name := t.into.String()
+	t.emptyFindings(f, target)
+	for _, list := range [][]fit{t.fits, t.filled} {
+		for i := range list {
+			fitFinding(f, name, &list[i], j.o.AllowCast)
+		}
+	}
+	matchTypes(f, t, t.sourceTypes(), there)
+	if t.staged {
+		t.freeze = false
+		if err := j.checkStaging(ctx, f, t); err != nil {
+			return err
+		}
+	}
+	return j.planConversion(f, t, t.sourceTypes(), there)
+}
+
+// fitColumns decides what becomes of each column, and finds the target's types of the names that the dump's types have.
+func (j *job) fitColumns(ctx context.Context, t *loadTable, target []pg.TargetColumn, types pg.Types) (map[pg.Qualified]*pg.Type, error) {
 	source := t.sourceTypes()
 	fits := fitTable(t.columns, target, source, loosening{allowCast: j.o.AllowCast, drop: j.dropped(t)})
+	t.fits, t.filled = fits[:len(t.columns)], fits[len(t.columns):]
+	there, err := j.namedTypes(ctx, source, types)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.fits {
+		if t.fits[i].cast {
+			if err := j.checkCast(ctx, &t.fits[i], there); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.staged = slices.ContainsFunc(t.fits, func(f fit) bool { return f.staged() })
+	return there, nil
+}
+
+// emptyFindings tells of rows without columns, which COPY can't name, and of tables of which nothing would be loaded.
+func (t *loadTable) emptyFindings(f *findings, target []pg.TargetColumn) {
 	name := t.into.String()
-	t.fits = fits[:len(t.columns)]
 	if len(t.columns) == 0 && slices.ContainsFunc(target, func(c pg.TargetColumn) bool { return c.Generated == "" }) {
 		f.bad(name, "has no columns", fmt.Sprintf("has %d", len(target)), "COPY has no way to name no column: load this table by hand, or restore its definition too")
 	}
 	if len(t.columns) > 0 && len(t.sentColumns()) == 0 {
 		f.bad(name, "all columns are dropped", "", "leave the table out with -T")
 	}
-	for i := range fits {
-		fitFinding(f, name, &fits[i], j.o.AllowCast)
-	}
-	there, err := j.namedTypes(ctx, source, types)
-	if err != nil {
-		return err
-	}
-	matchTypes(f, t, source, there)
-	t.staged = slices.ContainsFunc(t.fits, func(f fit) bool { return f.staged() })
-	if t.staged {
-		t.freeze = false
-		if err := j.checkStaging(ctx, f, t, there); err != nil {
-			return err
-		}
-	}
-	return j.planConversion(f, t, source, there)
 }
 
 // fitFinding tells what an operator must know about a column.

@@ -18,6 +18,7 @@ type loadTable struct {
 
 	target   *pg.Target // of into, once it is known to fit
 	fits     []fit      // of the columns, in the order of the files
+	filled   []fit      // columns that the dump lacks
 	staged   bool       // through a staging table: some column is text, or cast by the server
 	convert  *convert.Plan
 	graph    convert.Graph // from the dump's types to the target's

@@ -29,22 +29,13 @@ func (j *job) preflightA(ctx context.Context) error {
 	if err := f.refused(); err != nil {
 		return err
 	}
-	for _, check := range []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders} {
-		if err := check(ctx, f); err != nil {
-			return err
-		}
-	}
-	if j.lock != nil {
-		for _, check := range []func(context.Context, *findings) error{j.checkJournal, j.checkBuiltinSamples, j.checkExisting} {
-			if err := check(ctx, f); err != nil {
-				return err
-			}
-		}
+	if err := j.examine(ctx, f); err != nil {
+		return err
 	}
 	if err := f.refused(); err != nil {
 		return err
 	}
-	if j.lock == nil {
+	if !j.onTarget {
 		if err := j.create(ctx, f); err != nil {
 			return err
 		}
@@ -62,6 +53,20 @@ func (j *job) preflightA(ctx context.Context) error {
 	}
 	j.track()
 	return j.journalProperties(ctx)
+}
+
+// examine makes the checks of preflight A on the connected server. It writes nothing.
+func (j *job) examine(ctx context.Context, f *findings) error {
+	checks := []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders}
+	if j.onTarget {
+		checks = append(checks, j.checkJournal, j.checkBuiltinSamples, j.checkExisting)
+	}
+	for _, check := range checks {
+		if err := check(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // phaseProperties is what a new database got besides its tables; in the journal it is a phase of its own.
@@ -147,13 +152,16 @@ func (j *job) connectMaintenance(ctx context.Context) (*pg.Conn, error) {
 func (j *job) connectTarget(ctx context.Context) error {
 	c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
 	if err != nil {
-		if pg.State(err) == pg.StateUndefinedDatabase {
+		if pg.State(err) == pg.StateUndefinedDatabase && !j.o.DataOnly {
 			return withHint(err, "--create makes the database")
 		}
 		return err
 	}
-	j.leader = c
+	j.leader, j.onTarget = c, true
 	j.o.DSN = j.o.DSN.Pin(c)
+	if j.checking {
+		return nil
+	}
 	return j.takeLock(ctx)
 }
 
@@ -224,9 +232,9 @@ func (j *job) checkRights(ctx context.Context, f *findings) error {
 	}
 	object := "database " + j.o.DSN.Config.Database
 	switch {
-	case j.lock == nil && !rights.CreateDB:
+	case !j.onTarget && !rights.CreateDB:
 		f.bad(object, "", "the role may not create databases", "let somebody create it who may")
-	case j.lock == nil:
+	case !j.onTarget:
 	case j.journal != nil && !rights.Create:
 		f.bad(object, "", "the role may not create schemas, which the journal needs", "GRANT CREATE ON DATABASE, or restore with --no-journal")
 	case !j.o.DataOnly && !rights.Create:

@@ -46,7 +46,10 @@ type job struct {
 	sum  *Summary
 	plan *plan
 
-	leader    *pg.Conn // catalog session of the target
+	leader    *pg.Conn      // catalog session of the target, or of a maintenance database
+	onTarget  bool          // it is the target's
+	checking  bool          // nothing is written: a check or a comparison, no restore
+	verified  *VerifyReport // of the dump's files, when a check has looked at them already
 	lock      *lockHolder
 	tools     *pgtools.Tools // nil when no archive is needed
 	archive   *archive
@@ -74,6 +77,18 @@ type step struct {
 // Run restores a dump. When ctx ends, queries end on the server too, and the error is a [*Failed] that wraps the context's error. A preflight that
 // finds problems is a [*Refused]. Run returns when every goroutine, connection and child process that it made is gone.
 func Run(ctx context.Context, o Options) (*Summary, error) {
+	j, err := openJob(o)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	o.Tracker.SetSource(j.o.Dir)
+	o.Tracker.SetTarget(o.DSN.String())
+	return j.sum, canceled(ctx, j.runSteps(ctx))
+}
+
+// openJob reads a dump's manifest and chooses what to load. The caller closes the job.
+func openJob(o Options) (*job, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -89,17 +104,10 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	if !o.NoJournal {
 		j.journal = newJournal(o.JournalSchema, m.DumpID)
 	}
-	if j.plan, err = newPlan(&o, m); err == nil {
-		o.Tracker.SetSource(o.Dir)
-		o.Tracker.SetTarget(o.DSN.String())
-		err = j.runSteps(ctx)
+	if j.plan, err = newPlan(&j.o, m); err != nil {
+		return nil, errors.Join(err, root.Close())
 	}
-	err = canceled(ctx, err)
-	j.close()
-	if err != nil {
-		return j.sum, err
-	}
-	return j.sum, nil
+	return j, nil
 }
 
 // check fills in what was not given, and refuses what can't be.

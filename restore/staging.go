@@ -79,7 +79,7 @@ func (w *worker) unstage(ctx context.Context, t *loadTable, staged int64) error 
 }
 
 // checkStaging looks for what would keep a staged load from being a true one.
-func (j *job) checkStaging(ctx context.Context, f *findings, t *loadTable, there map[pg.Qualified]*pg.Type) error {
+func (j *job) checkStaging(ctx context.Context, f *findings, t *loadTable) error {
 	name := t.into.String()
 	rules, err := j.leader.InsertRules(ctx, t.target.OID)
 	if err != nil {
@@ -95,22 +95,14 @@ func (j *job) checkStaging(ctx context.Context, f *findings, t *loadTable, there
 	if !temp {
 		f.once("database "+j.o.DSN.Config.Database, "tables go through a staging table", "the role may not make temporary tables", "GRANT TEMPORARY ON DATABASE")
 	}
-	for i := range t.fits {
-		if t.fits[i].cast && j.o.AllowCast {
-			if err := j.checkCast(ctx, f, t, &t.fits[i], there); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
 // checkCast asks the target whether it has the cast that a column needs.
-func (j *job) checkCast(ctx context.Context, f *findings, t *loadTable, c *fit, there map[pg.Qualified]*pg.Type) error {
-	object := t.into.String() + "." + string(c.column.Name)
+func (j *job) checkCast(ctx context.Context, c *fit, there map[pg.Qualified]*pg.Type) error {
 	twin := there[pg.Qualified{Schema: c.column.TypeSchema, Name: c.column.TypeName}]
 	if twin == nil {
-		f.bad(object, "type "+c.column.Type, "no such type to cast from", "change the type of the target's column")
+		c.cannotCast("no such type to cast from")
 		return nil
 	}
 	c.stageOID = twin.OID
@@ -124,7 +116,12 @@ func (j *job) checkCast(ctx context.Context, f *findings, t *loadTable, c *fit, 
 	}
 	ok, why, err := j.leader.TryCast(ctx, from, to)
 	if err == nil && !ok {
-		f.bad(object, "type "+c.column.Type, "type "+c.target.Type+": "+why, "change the type of the target's column")
+		c.cannotCast(why)
 	}
 	return err
+}
+
+// cannotCast refuses a column whose type the server has no cast from.
+func (f *fit) cannotCast(why string) {
+	f.verdict, f.cast, f.note, f.hint = NoFit, false, "type "+f.target.Type+": "+why, "change the type of the target's column"
 }

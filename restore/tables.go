@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -20,6 +21,15 @@ func (j *job) checkExisting(ctx context.Context, f *findings) error {
 	if j.resumed {
 		return nil
 	}
+	there, err := j.existing(ctx)
+	for _, q := range there {
+		f.bad(q.String(), "to be made", "exists already", "restore into an empty database, or only the rows with --data-only")
+	}
+	return err
+}
+
+// existing gives the dump's tables, and the roots of its partitions, that the target has already.
+func (j *job) existing(ctx context.Context) ([]pg.Qualified, error) {
 	var names []pg.Qualified
 	for _, t := range j.plan.tables {
 		if t.config() {
@@ -31,17 +41,13 @@ func (j *job) checkExisting(ctx context.Context, f *findings) error {
 		}
 	}
 	found, err := j.leader.Targets(ctx, names)
-	if err != nil {
-		return err
-	}
-	seen := map[pg.Qualified]bool{}
+	var there []pg.Qualified
 	for _, q := range names {
-		if found[q] != nil && !seen[q] {
-			seen[q] = true
-			f.bad(q.String(), "to be made", "exists already", "restore into an empty database, or only the rows with --data-only")
+		if found[q] != nil && !slices.Contains(there, q) {
+			there = append(there, q)
 		}
 	}
-	return nil
+	return there, err
 }
 
 // checkLargeObjects refuses OIDs that are taken.

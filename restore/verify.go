@@ -93,6 +93,12 @@ const (
 // It returns when every goroutine that it made is gone, but for one that waits for bytes of Stdin when ctx ends.
 func Verify(ctx context.Context, o VerifyOptions) (_ *VerifyReport, err error) {
 	defer func() { o.Tracker.Finish(err) }()
+	o.Tracker.StartPhase("verify", 1, 1)
+	return verify(ctx, o)
+}
+
+// verify is Verify as a phase of a job.
+func verify(ctx context.Context, o VerifyOptions) (*VerifyReport, error) {
 	if o.Jobs <= 0 {
 		o.Jobs = min(runtime.NumCPU(), 8)
 	}
@@ -102,7 +108,6 @@ func Verify(ctx context.Context, o VerifyOptions) (_ *VerifyReport, err error) {
 		report: &VerifyReport{Path: o.Path, Findings: []Damage{}, Warnings: []Damage{}},
 	}
 	o.Tracker.SetSource(o.Path)
-	o.Tracker.StartPhase("verify", 1, 1)
 	if err := v.run(ctx); err != nil {
 		return nil, err
 	}
