@@ -116,10 +116,8 @@ func (f *findings) warn(object, fromDump, target, hint string) {
 
 // refused gives the error that the findings make, if any of them is one.
 func (f *findings) refused() error {
-	for _, x := range f.list {
-		if x.Severity == SeverityError {
-			return &Refused{Phase: f.phase, Findings: f.list}
-		}
+	if hasErrors(f.list) {
+		return &Refused{Phase: f.phase, Findings: f.list}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -249,6 +250,18 @@ func (c *counter) Add(rows, bytes int64) {
 
 // copySegment sends a file through COPY and compares what arrived with what the file, the manifest and the server say.
 func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *counter) error {
+	sink := &flow.ServerSink{Conn: w.conn, SQL: w.copy}
+	if err := w.sendSegment(ctx, t, i, count, sink); err != nil {
+		return err
+	}
+	if rows := t.entry.Segments[i].Rows; sink.Loaded != rows {
+		return fmt.Errorf("the server took %d of %d rows: a trigger or a rule has kept the others out", sink.Loaded, rows)
+	}
+	return nil
+}
+
+// sendSegment sends a file through the stages of a load and compares what passed with what the file and the manifest say.
+func (w *worker) sendSegment(ctx context.Context, t *loadTable, i int, count *counter, sink pipeline.Sink) error {
 	seg := &t.entry.Segments[i]
 	file, r, err := w.openSegment(t, i)
 	if err != nil {
@@ -256,7 +269,6 @@ func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *co
 	}
 	defer file.Close()
 	parse := &flow.Parse{Walker: r.Walker(), Count: count}
-	sink := &flow.ServerSink{Conn: w.conn, SQL: w.copy}
 	stages := []pipeline.Stage{parse}
 	if !t.convert.Identity() {
 		stages = append(stages, &flow.Convert{Plan: t.convert})
@@ -271,9 +283,6 @@ func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *co
 	}
 	if totals.Rows != seg.Rows || totals.Length != seg.RawBytes || totals.Digest.String() != seg.RowDigest {
 		return fmt.Errorf("%s holds %s; the manifest says %d rows, %d bytes, digest %s", seg.Path, totals, seg.Rows, seg.RawBytes, seg.RowDigest)
-	}
-	if sink.Loaded != seg.Rows {
-		return fmt.Errorf("the server took %d of %d rows: a trigger or a rule has kept the others out", sink.Loaded, seg.Rows)
 	}
 	return nil
 }
@@ -346,31 +355,61 @@ func segmentError(t *loadTable, i int, err error) error {
 		return err
 	}
 	at := fmt.Sprintf("table %s, segment %d (%s)", t.name, i+1, t.entry.Segments[i].Path)
+	row, column := t.placeOf(err)
+	if row != "" {
+		at += ", row " + row
+	}
+	if column != "" {
+		at += fmt.Sprintf(", column %q", column)
+	}
 	var damage *format.Error
-	var server *pgconn.PgError
 	var value *convert.Error
 	switch {
 	case errors.As(err, &damage):
-		if damage.Column > 0 && damage.Column <= len(t.columns) {
-			at += fmt.Sprintf(", column %q", string(t.columns[damage.Column-1].Name))
-		}
 		return withHint(fmt.Errorf("%s: %w", at, err), damagedHint)
 	case errors.As(err, &value):
-		return withHint(fmt.Errorf("%s, row %d, column %q: %w", at, value.Row, string(value.Column), value.Err), "the target's version has no such value, or the file was not written by pghaul")
-	case errors.As(err, &server):
-		for line := range strings.SplitSeq(server.Where, "\n") {
-			if m := atLine.FindStringSubmatch(line); m != nil {
-				at += ", row " + m[1]
-				if m[2] != "" {
-					at += fmt.Sprintf(", column %q", strings.SplitN(m[2], ":", 2)[0])
-				}
-				break
-			}
-		}
+		return withHint(fmt.Errorf("%s: %w", at, value.Err), badValueHint)
 	}
 	var wrapped *pg.Error
 	if errors.As(err, &wrapped) {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	return pg.Wrap(err, "%s", at)
+}
+
+// badValueHint is about values that the convert stage refuses.
+const badValueHint = "the target's version has no such value, or the file was not written by pghaul"
+
+// placeOf finds the row and the column that an error is about; both are empty when it does not say. The row of damage is in its own text.
+func (t *loadTable) placeOf(err error) (row, column string) {
+	var damage *format.Error
+	var server *pgconn.PgError
+	var value *convert.Error
+	switch {
+	case errors.As(err, &damage):
+		if damage.Column > 0 && damage.Column <= len(t.columns) {
+			column = string(t.columns[damage.Column-1].Name)
+		}
+	case errors.As(err, &value):
+		return strconv.FormatInt(value.Row, 10), string(value.Column)
+	case errors.As(err, &server):
+		for line := range strings.SplitSeq(server.Where, "\n") {
+			if m := atLine.FindStringSubmatch(line); m != nil {
+				return m[1], t.realColumn(m[2])
+			}
+		}
+	}
+	return row, column
+}
+
+// realColumn gives the column that a COPY's CONTEXT means: in a staging table they are numbered.
+func (t *loadTable) realColumn(context string) string {
+	name, _, _ := strings.Cut(context, ":")
+	number, staged := strings.CutPrefix(name, "c")
+	if n, err := strconv.Atoi(number); staged && err == nil && t.throughStaging() {
+		if sent := t.sentColumns(); n > 0 && n <= len(sent) {
+			return string(sent[n-1].column.Name)
+		}
+	}
+	return name
 }

@@ -76,7 +76,7 @@ func fitFinding(f *findings, table string, c *fit, allowCast bool) {
 		object += string(c.target.Name)
 	}
 	switch {
-	case c.verdict == NoFit || c.verdict == Castable && !allowCast:
+	case c.refused(allowCast):
 		f.bad(object, inDump, c.note, c.hint)
 	case c.verdict == Castable:
 		f.warn(object, inDump, c.note, "the server casts each value: what it rounds or cuts is lost")

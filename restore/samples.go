@@ -89,8 +89,7 @@ func (j *job) checkSamples(ctx context.Context, f *findings, which func(*sampled
 		return nil
 	}
 	c, err := j.connectData(ctx)
-	if state := pg.State(err); state == "0A000" || state == "22023" {
-		f.bad("database "+j.o.DSN.Config.Database, "encoding "+j.m.Source.Server.Encoding, "encoding "+j.leader.Encoding+", and the server has no conversion between the two", "restore into a database of encoding UTF8, or of the source's")
+	if j.noConversion(f, err) {
 		return nil
 	}
 	if err != nil {
@@ -107,6 +106,16 @@ func (j *job) checkSamples(ctx context.Context, f *findings, which func(*sampled
 		}
 	}
 	return nil
+}
+
+// noConversion tells of a session that could not be had because the server can't convert the rows' encoding into the database's.
+func (j *job) noConversion(f *findings, err error) bool {
+	state := pg.State(err)
+	if state != "0A000" && state != "22023" {
+		return false
+	}
+	f.once("database "+j.o.DSN.Config.Database, "encoding "+j.m.Source.Server.Encoding, "encoding "+j.leader.Encoding+", and the server has no conversion between the two", "restore into a database of encoding UTF8, or of the source's")
+	return true
 }
 
 // checkType lets the target read the samples of one type, in the form that rows have.

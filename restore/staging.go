@@ -23,13 +23,34 @@ func (t *loadTable) throughStaging() bool { return t.staged || t.config() }
 
 // newStaging writes the statements. table and columns are quoted.
 func newStaging(ctx context.Context, c *pg.Conn, t *loadTable, table string, columns []string) (*staging, error) {
+	defs, values, err := stagedColumns(ctx, c, t, false)
+	if err != nil {
+		return nil, err
+	}
+	s := &staging{
+		create: createStage(defs),
+		insert: "INSERT INTO " + table + listOf(columns) + " OVERRIDING SYSTEM VALUE SELECT " + strings.Join(values, ", ") + " FROM " + stagingTable,
+	}
+	if t.config() {
+		s.insert += " ON CONFLICT DO NOTHING" // what CREATE EXTENSION has made stays as it is
+	}
+	return s, nil
+}
+
+// createStage makes the staging table.
+func createStage(defs []string) string {
+	return "CREATE TEMP TABLE pghaul_stage (" + strings.Join(defs, ", ") + ") ON COMMIT DROP"
+}
+
+// stagedColumns gives the staging table's columns with their types, and the expressions that make the table's values out of them. Columns that need no
+// expression have the target's modifiers with typmods alone: else the INSERT applies them.
+func stagedColumns(ctx context.Context, c *pg.Conn, t *loadTable, typmods bool) (defs, values []string, err error) {
 	types := t.sourceTypes()
-	var defs, values []string
 	for i, f := range t.sentColumns() {
 		name := fmt.Sprintf("c%d", i+1)
 		target, err := c.TypeSQL(ctx, f.target.OID, f.target.Typmod)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		def, value := "", name
 		array := types.IsArray(f.column.OID)
@@ -39,27 +60,22 @@ func newStaging(ctx context.Context, c *pg.Conn, t *loadTable, table string, col
 		case f.cast:
 			source, err := c.TypeSQL(ctx, f.stageOID, -1)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			def, value = source, "("+name+")::"+target
 			if text {
 				def, value = "pg_catalog.text", "("+pg.InSQL(name, f.column.Cast, source, array)+")::"+target
 			}
+		case typmods:
+			def = target
 		default:
 			if def, err = c.TypeSQL(ctx, f.target.OID, -1); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		defs, values = append(defs, name+" "+def), append(values, value)
 	}
-	s := &staging{
-		create: "CREATE TEMP TABLE pghaul_stage (" + strings.Join(defs, ", ") + ") ON COMMIT DROP",
-		insert: "INSERT INTO " + table + listOf(columns) + " OVERRIDING SYSTEM VALUE SELECT " + strings.Join(values, ", ") + " FROM " + stagingTable,
-	}
-	if t.config() {
-		s.insert += " ON CONFLICT DO NOTHING" // what CREATE EXTENSION has made stays as it is
-	}
-	return s, nil
+	return defs, values, nil
 }
 
 // unstage puts the rows of the staging table into their own.

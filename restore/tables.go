@@ -101,15 +101,7 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 	if err != nil {
 		return err
 	}
-	var oids []uint32
-	for _, t := range found {
-		oids = append(oids, t.OID)
-	}
-	columns, err := j.leader.TargetColumns(ctx, oids)
-	if err != nil {
-		return err
-	}
-	types, err := j.targetTypes(ctx, columns)
+	columns, types, err := j.targetColumns(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -161,22 +153,39 @@ func (j *job) missingHint() string {
 	return "its definition failed: see the gaps"
 }
 
-// targetTypes loads the graph of the types of columns.
-func (j *job) targetTypes(ctx context.Context, columns map[uint32][]pg.TargetColumn) (pg.Types, error) {
+// targetColumns loads the columns of the target's tables and the graph of their types.
+func (j *job) targetColumns(ctx context.Context, found map[pg.Qualified]*pg.Target) (map[uint32][]pg.TargetColumn, pg.Types, error) {
 	var oids []uint32
+	for _, t := range found {
+		oids = append(oids, t.OID)
+	}
+	columns, err := j.leader.TargetColumns(ctx, oids)
+	if err != nil {
+		return nil, nil, err
+	}
+	oids = nil
 	for _, list := range columns {
 		for _, c := range list {
 			oids = append(oids, c.OID)
 		}
 	}
-	return j.leader.LoadTypes(ctx, oids)
+	types, err := j.leader.LoadTypes(ctx, oids)
+	return columns, types, err
+}
+
+// checkKind refuses relations that take no rows.
+func (t *loadTable) checkKind(f *findings) bool {
+	if strings.ContainsRune("rpf", rune(t.target.Kind)) {
+		return true
+	}
+	f.bad(t.into.String(), "a table", "a relation of another kind", "rename it, or leave the table out with -T")
+	return false
 }
 
 // checkTable looks for what would keep rows out, or change them on their way in.
 func (j *job) checkTable(f *findings, t *loadTable) {
 	name := t.into.String()
-	if !strings.ContainsRune("rpf", rune(t.target.Kind)) {
-		f.bad(name, "a table", "a relation of another kind", "rename it, or leave the table out with -T")
+	if !t.checkKind(f) {
 		return
 	}
 	if t.target.Kind == 'p' && t.into == t.name && t.entry.Kind != "partitioned table" {
