@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -12,22 +13,29 @@ import (
 )
 
 func (a *app) verifyCommand() *cobra.Command {
-	j := newJobFlags()
+	v := &againstFlags{job: newJobFlags(), onExisting: string(restore.Fail)}
 	c := &cobra.Command{
 		Use:     "verify DIR|FILE|-",
-		Short:   "check that a dump or a file is whole and undamaged",
+		Short:   "check that a dump is whole and undamaged, or would load",
 		GroupID: groupJobs,
 		Long: "pghaul verify reads every byte of a dump, a data file or a stream, without a server:\n" +
 			"manifest, checksums, framing of every row, counts and digests. It names every damaged\n" +
-			"file with the place and the kind of the damage.",
-		Args:        exactly(1, 1, "the DIR or FILE (\"-\": standard input)"),
-		Annotations: map[string]string{usageLines: "verify [OPTION]... DIR|FILE|-", exitLines: "0,1,2,3,130"},
-		Example:     "  pghaul verify shop-2026-11-30\n  pghaul verify - < orders.pgcopy.zst",
+			"file with the place and the kind of the damage. With --against (or -d) it also asks a\n" +
+			"server whether a restore would begin there, and writes nothing to that database.",
+		Args: exactly(1, 1, "the DIR or FILE (\"-\": standard input)"),
+		Annotations: map[string]string{usageLines: "verify [OPTION]... DIR|FILE|-\nverify [OPTION]... DIR --against DSN", exitLines: "0,1,2,3,130",
+			environment: connectionEnvironment + "\nPGHAUL_PG_BINDIR\tfolder of pg_restore (as --pg-bindir)"},
+		Example: "  pghaul verify shop-2026-11-30\n  pghaul verify - < orders.pgcopy.zst\n" +
+			"  pghaul verify shop-2026-11-30 --against \"service=standby dbname=shop\" --data-only --dry-load\n" +
+			"  pghaul verify shop-2026-11-30 --against shop_copy --rehearse",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.verify(c, j, restore.VerifyOptions{Path: args[0], Stdin: a.stdin, Jobs: j.jobs})
+			if v.asked(c) {
+				return a.check(c, v, args[0])
+			}
+			return a.verify(c, v.job, restore.VerifyOptions{Path: args[0], Stdin: a.stdin, Jobs: v.job.jobs})
 		},
 	}
-	j.flags(c, "files read at the same time")
+	v.flags(c)
 	return c
 }
 
@@ -60,13 +68,14 @@ func (a *app) runVerify(c *cobra.Command, j *jobFlags, o restore.VerifyOptions) 
 
 // printDamages names on standard error what is wrong, a line each.
 func printDamages(a *app, found *restore.VerifyReport) {
-	for _, d := range found.Warnings {
-		fmt.Fprintf(a.stderr, "pghaul: warning: %s\n", show.Line(d.String()))
-		printHint(a.stderr, d.Hint)
-	}
-	for _, d := range found.Findings {
-		fmt.Fprintf(a.stderr, "pghaul: %s\n", show.Line(d.String()))
-		printHint(a.stderr, d.Hint)
+	printDamage(a.stderr, "warning: ", found.Warnings)
+	printDamage(a.stderr, "", found.Findings)
+}
+
+func printDamage(w io.Writer, word string, list []restore.Damage) {
+	for _, d := range list {
+		fmt.Fprintf(w, "pghaul: %s%s\n", word, show.Line(d.String()))
+		printHint(w, d.Hint)
 	}
 }
 
