@@ -82,6 +82,24 @@ CREATE UNLOGGED TABLE unlogged (a int); INSERT INTO unlogged SELECT generate_ser
 func compare(t *testing.T, o dump.Options, source, target string, k *format.ManifestTable) {
 	t.Helper()
 	name := pg.QuoteName(k.Schema, k.Name)
+	pgtest.SQL(t, target, "TRUNCATE ONLY "+name)
+	load(t, o, target, k)
+	if n := pgtest.SQL(t, source, "SELECT count(*) FROM ONLY "+name); n != strconv.FormatInt(k.Rows, 10) {
+		t.Errorf("%s: the manifest counts %d rows, the server %s", name, k.Rows, n)
+	}
+	sql := "COPY (SELECT x::text FROM ONLY " + name + " x) TO STDOUT"
+	want, got := strings.Split(pgtest.SQL(t, source, sql), "\n"), strings.Split(pgtest.SQL(t, target, sql), "\n")
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("%s: %d rows at the source, %d loaded, and they differ", name, len(want), len(got))
+	}
+}
+
+// load loads a table's files by zstd and psql.
+func load(t *testing.T, o dump.Options, target string, k *format.ManifestTable) {
+	t.Helper()
+	name := pg.QuoteName(k.Schema, k.Name)
 	var list []string
 	for _, c := range k.Columns {
 		list = append(list, pg.QuoteIdent(c.Name))
@@ -90,7 +108,6 @@ func compare(t *testing.T, o dump.Options, source, target string, k *format.Mani
 	if len(list) > 0 {
 		columns = " (" + strings.Join(list, ", ") + ")"
 	}
-	pgtest.SQL(t, target, "TRUNCATE ONLY "+name)
 	for _, s := range k.Segments {
 		file := filepath.Join(o.Dir, s.Path)
 		stream, err := os.ReadFile(file)
@@ -104,16 +121,6 @@ func compare(t *testing.T, o dump.Options, source, target string, k *format.Mani
 		if want := fmt.Sprintf("COPY %d\n", s.Rows); loaded != want {
 			t.Errorf("%s: %q, want %q", s.Path, loaded, want)
 		}
-	}
-	if n := pgtest.SQL(t, source, "SELECT count(*) FROM ONLY "+name); n != strconv.FormatInt(k.Rows, 10) {
-		t.Errorf("%s: the manifest counts %d rows, the server %s", name, k.Rows, n)
-	}
-	sql := "COPY (SELECT x::text FROM ONLY " + name + " x) TO STDOUT"
-	want, got := strings.Split(pgtest.SQL(t, source, sql), "\n"), strings.Split(pgtest.SQL(t, target, sql), "\n")
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(want, got) {
-		t.Errorf("%s: %d rows at the source, %d loaded, and they differ", name, len(want), len(got))
 	}
 }
 

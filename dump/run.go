@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 	o.Tracker.StartPhase(PhasePlan, 1, 3)
 	conn, err := pg.Connect(ctx, o.DSN, pg.Options{Purpose: pg.ForCatalog, Role: o.Role})
 	if err != nil {
-		return nil, connectError(err)
+		return nil, err
 	}
 	defer conn.Close()
 	pinned := o.DSN.Pin(conn)
@@ -102,14 +102,6 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 }
 
 func (j *job) folderWanted() bool { return j.options.single() == nil }
-
-// connectError says what to try when a server does not answer.
-func connectError(err error) error {
-	if pg.State(err) == pg.StateUndefinedDatabase {
-		return withHint(err, "psql -l lists the databases of a server")
-	}
-	return withHint(err, "check host, port and user (PGHOST, PGPORT, PGUSER), and that the server runs: pg_isready")
-}
 
 // run writes what was planned.
 func (j *job) run(ctx context.Context) (summary *Summary, err error) {

@@ -50,7 +50,7 @@ const relationsFrom = ` FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace 
  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> '` + JournalSchema + `'`
 
 // relationKeys is the cheap list that decides what to lock: see Lockable.
-const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
+const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), true),
  EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
  EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE c.oid = ANY (e.extconfig))` + relationsFrom + ` ORDER BY c.oid`
 
@@ -59,7 +59,7 @@ type Key struct {
 	OID          uint32
 	Schema, Name format.Name
 	Kind         byte
-	MaySelect    bool
+	MaySelect    bool // of one that is gone by now it is true: a lock will show that
 	Extension    bool // a member of an extension
 	Config       bool // whose rows a dump carries nevertheless
 }
