@@ -67,7 +67,10 @@ func (o *Options) withLargeObjects(sel *selection) bool {
 // made are gone too: a dump is whole or not there. Errors: *Refused when something cannot be dumped as it is, nothing was written then;
 // ErrNotEmpty; *pg.Error with the server's words; *format.Error and *os.PathError from the files; *pgtools.Error from pg_dump.
 func Run(ctx context.Context, o Options) (summary *Summary, err error) {
-	defer func() { o.Tracker.Finish(err) }()
+	defer func() {
+		err = cancelled(ctx, err)
+		o.Tracker.Finish(err)
+	}()
 	j := &job{options: &o, id: newDumpID(), started: time.Now()}
 	sel, err := newSelection(&o)
 	if err != nil {
@@ -99,6 +102,18 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 		return nil, err
 	}
 	return j.run(ctx)
+}
+
+// cancelled gives the reason why ctx has ended for an error that only echoes it.
+func cancelled(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if err == nil || cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || pg.State(err) == pg.StateQueryCanceled || pg.ConnectionLost(err) {
+		return cause
+	}
+	return err
 }
 
 func (j *job) folderWanted() bool { return j.options.single() == nil }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,14 +55,20 @@ func ConnectionLost(err error) bool {
 	if errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
-	for err != nil { // pgconn has no exported error for a session that it has given up
-		next := errors.Unwrap(err)
-		if next == nil && (err.Error() == "conn closed" || err.Error() == "conn busy") {
-			return true
+	return givenUp(err)
+}
+
+// givenUp tells whether err ends in what pgconn says of a session that it has given up: it exports no error for that.
+func givenUp(err error) bool {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), givenUp)
+	case interface{ Unwrap() error }:
+		if next := e.Unwrap(); next != nil {
+			return givenUp(next)
 		}
-		err = next
 	}
-	return false
+	return err.Error() == "conn closed" || err.Error() == "conn busy"
 }
 
 // Error is a server's error with all that the server said of it, in one line.

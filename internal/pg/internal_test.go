@@ -35,6 +35,7 @@ func TestConnectionLost(t *testing.T) {
 		{pgErr("57P01"), true}, {pgErr("57P02"), true}, {pgErr("57P03"), true}, {pgErr("08006"), true}, {pgErr("08P01"), true},
 		{pgErr("57014"), false}, {pgErr("42P01"), false}, {pgErr("55P03"), false}, {pgErr("23505"), false}, {pgErr("53100"), false},
 		{Wrap(pgErr("57P01"), "COPY"), true}, {fmt.Errorf("a: %w", Wrap(pgErr("57P01"), "COPY")), true},
+		{errors.Join(errors.New("x"), Wrap(errors.New("conn closed"), "ping")), true}, {errors.New("table conn closed"), false},
 		{io.ErrUnexpectedEOF, true}, {fmt.Errorf("x: %w", io.ErrUnexpectedEOF), true},
 		{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, true},
 		{&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}, true}, {net.ErrClosed, true},
