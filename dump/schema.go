@@ -35,7 +35,7 @@ func (j *job) schemaArchive(ctx context.Context) (*format.StoredFile, error) {
 		o.logf("%s", line)
 	}
 	if err != nil {
-		return nil, diskHint(schemaError(err))
+		return nil, diskHint(schemaError(fmt.Errorf("%s: %w", format.SchemaName, err)))
 	}
 	if err := f.Sync(); err != nil {
 		return nil, diskHint(err)
