@@ -5,7 +5,7 @@ BIN := bin/pghaul
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test race fuzz lint bench generate cases clean
+.PHONY: build setup demo test test-matrix race fuzz lint bench generate cases clean
 
 build: ## the program, in bin/
 	go build -o $(BIN) ./cmd/pghaul
@@ -18,6 +18,10 @@ demo: setup build ## dump, verify and restore a throwaway server, live
 
 test: setup ## formatting, vet, build, tests with the race detector, a short fuzz, a clean tree
 	./scripts/check.sh
+
+test-matrix: setup ## rows between servers of all majors, which npm fetches
+	./scripts/fetch-postgres.sh 10 11 12 13 14 16 17 18
+	PGHAUL_MATRIX=all go test -count=1 -timeout 20m ./internal/matrix
 
 race: setup ## the tests alone
 	go test -race -timeout 10m ./...

@@ -223,6 +223,11 @@ func (p *plan) chooseTable(o *Options, sel *selection, r *pg.Relation, byOID map
 		t.columns = inOrderOf(t.columns, columns[root.OID])
 	}
 	t.entry.Columns = t.columns
+	if r.RowOIDs {
+		const why = "servers from 12 on have no WITH OIDS"
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "row OIDs", Schema: r.Schema, Name: r.Name, Why: why})
+		p.warnings = append(p.warnings, fmt.Sprintf("the OIDs of the rows of table %s are left out: %s", r, why))
+	}
 	return t
 }
 

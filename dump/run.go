@@ -90,8 +90,8 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 	pinned := o.DSN.Pin(conn)
 	o.DSN = pinned
 	o.Tracker.SetSource(o.DSN.String())
-	if j.folderWanted() && !(o.DataOnly && o.LargeObjects != nil && !*o.LargeObjects) {
-		if j.tools, err = pgtools.Find(o.PgBinDir, conn.Version/10000); err != nil {
+	if !o.DataOnly {
+		if err := j.findTools(conn); err != nil {
 			return nil, err
 		}
 	}
@@ -100,6 +100,11 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 	}
 	if j.plan, err = makePlan(ctx, &o, j.leader, sel); err != nil {
 		return nil, err
+	}
+	if o.DataOnly && j.plan.largeObjs > 0 { // rows alone need no pg_dump, so that servers newer than ours will do
+		if err := j.findTools(conn); err != nil {
+			return nil, err
+		}
 	}
 	return j.run(ctx)
 }
@@ -112,6 +117,14 @@ func cancelled(ctx context.Context, err error) error {
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || pg.State(err) == pg.StateQueryCanceled || pg.ConnectionLost(err) {
 		return cause
+	}
+	return err
+}
+
+// findTools finds a pg_dump for the server's version, unless a single file is wanted.
+func (j *job) findTools(conn *pg.Conn) (err error) {
+	if j.folderWanted() {
+		j.tools, err = pgtools.Find(j.options.PgBinDir, conn.Version/10000)
 	}
 	return err
 }

@@ -51,7 +51,11 @@ func (j *job) fitColumns(ctx context.Context, t *loadTable, target []pg.TargetCo
 			}
 		}
 	}
-	t.staged = slices.ContainsFunc(t.fits, func(f fit) bool { return f.staged() })
+	// A column of a type without binary input keeps its table from any binary COPY, even when the dump lacks it or it is generated.
+	t.staged = slices.ContainsFunc(t.fits, func(f fit) bool { return f.staged() }) || slices.ContainsFunc(target, func(c pg.TargetColumn) bool {
+		node := types[c.OID]
+		return node != nil && node.Kind == format.KindBase && !node.Receive
+	})
 	return there, nil
 }
 
@@ -151,7 +155,7 @@ func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualifi
 	}
 	var oids []uint32
 	for _, c := range t.fits {
-		if c.column.Carried == format.CarriedBinary && (c.verdict == Same || c.cast) {
+		if c.column.Carried == format.CarriedBinary && (c.keepsType() || c.cast) {
 			oids = append(oids, c.column.OID)
 		}
 	}
@@ -160,6 +164,10 @@ func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualifi
 		object := "type " + pg.TypeName(node)
 		if twin == nil {
 			f.once(object, "used by "+t.name.String(), "no such type", "make the type, or install the extension that it belongs to")
+			continue
+		}
+		if twin.Kind == format.KindBase && !twin.Receive {
+			f.once(object, "goes as bytes", "takes in text only (no binary input)", "restore on a server whose version of the type has binary input, or leave the table out with -T")
 			continue
 		}
 		if what := sameShape(node, source, twin, on); what != "" {
@@ -186,7 +194,7 @@ func matchLabels(f *findings, object string, inDump, target []format.Name) {
 func (j *job) planConversion(f *findings, t *loadTable, source pg.Types, there map[pg.Qualified]*pg.Type) error {
 	columns, oids := make([]convert.Column, len(t.fits)), make([]uint32, len(t.fits))
 	for i, c := range t.fits {
-		columns[i] = convert.Column{Name: c.column.Name, Drop: c.verdict == Dropped, Widen: c.widen, Opaque: c.column.Carried == format.CarriedText || c.verdict == Converts}
+		columns[i] = convert.Column{Name: c.column.Name, Drop: c.verdict == Dropped, Widen: c.widen, Opaque: c.column.Carried == format.CarriedText || c.verdict == Converts && !c.keepsType()}
 		oids[i] = c.column.OID
 	}
 	t.graph = convert.Graph{Source: graphOf(source), SourceVersion: j.m.Source.Server.VersionNum, TargetVersion: j.leader.Version, TargetOID: func(schema, name format.Name) (uint32, bool) {

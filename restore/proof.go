@@ -187,7 +187,7 @@ func (j *job) readBack(ctx context.Context, c *pg.Conn, g *proofGroup) (format.T
 	types, plain := t.sourceTypes(), g.target.Kind == 'r'
 	back, oids := make([]convert.Column, len(t.fits)), make([]uint32, len(t.fits))
 	for i, f := range t.fits {
-		back[i], oids[i] = convert.Column{Name: f.column.Name, Opaque: f.verdict != Same}, f.target.OID
+		back[i], oids[i] = convert.Column{Name: f.column.Name, Opaque: !f.keepsType()}, f.target.OID
 		switch {
 		case f.verdict == Staged:
 			columns[i], plain = pg.OutSQL(columns[i], f.column.Cast, types.IsArray(f.column.OID)), false

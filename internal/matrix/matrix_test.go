@@ -162,9 +162,12 @@ func parse(t *testing.T, dsn string) *pg.DSN {
 }
 
 // takeDump dumps the rows of a database into a fresh folder.
-func takeDump(t *testing.T, dsn string) (dir string, sum *dump.Summary) {
+func takeDump(t *testing.T, dsn string, change ...func(*dump.Options)) (dir string, sum *dump.Summary) {
 	t.Helper()
 	o := dump.Options{DSN: parse(t, dsn), Dir: filepath.Join(t.TempDir(), "dump"), Jobs: 2, Tool: "pghaul test", Compression: format.Compression{Level: 1}, SegmentSize: 64 << 10, DataOnly: true}
+	for _, f := range change {
+		f(&o)
+	}
 	sum, err := dump.Run(t.Context(), o)
 	if err != nil {
 		t.Fatalf("dump: %v", err)

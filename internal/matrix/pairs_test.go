@@ -13,7 +13,7 @@ import (
 // groups are the tables of types that both sides of a pair have, by name.
 func groups(p pair) map[string][]column {
 	common := min(actual(p.from), actual(p.to))
-	g := map[string][]column{"plain": plain, "made": made, "astext": asText}
+	g := map[string][]column{"plain": plain, "made": made, "astext": asText, "floats": floats}
 	for since, columns := range bySource {
 		if actual(p.from) < since || actual(p.to) >= since { // else the target cannot read what the source sends: see TestLackingReceive
 			g[fmt.Sprintf("since%d", since)] = columns
@@ -59,25 +59,57 @@ func TestPairs(t *testing.T) {
 			if err != nil {
 				t.Fatalf("restore: %v%s", err, findings(err))
 			}
-			if len(sum.Unproven) > 0 || sum.Proven != len(dumped.Manifest.Tables) || len(sum.Gaps) > 0 {
-				t.Errorf("proven %d of %d, not proven %q, gaps %v", sum.Proven, len(dumped.Manifest.Tables), sum.Unproven, sum.Gaps)
+			unproven := otherForms(p)
+			if sum.Proven+len(sum.Unproven) != len(dumped.Manifest.Tables) || len(sum.Unproven) != len(unproven) || len(sum.Gaps) > 0 {
+				t.Errorf("proven %d of %d, not proven %q, want %q, gaps %v", sum.Proven, len(dumped.Manifest.Tables), sum.Unproven, unproven, sum.Gaps)
+			}
+			for _, name := range unproven {
+				if !slices.ContainsFunc(sum.Unproven, func(s string) bool { return strings.HasPrefix(s, "public."+name+": ") }) {
+					t.Errorf("not proven %q, want %s among them", sum.Unproven, name)
+				}
 			}
 			compare(t, p, source, target)
 		})
 	}
 }
 
+// otherForms names the tables whose text forms differ between the servers of a pair: those with floats as text, when one shows the shortest form and the other 17 digits.
+func otherForms(p pair) []string {
+	if (actual(p.from) < 12) == (actual(p.to) < 12) {
+		return nil
+	}
+	list := []string{"floats"}
+	if actual(p.from) < 14 {
+		list = append(list, "since14")
+	}
+	return list
+}
+
 // compare compares every column and every structure.
 func compare(t *testing.T, p pair, source, target string) {
 	t.Helper()
 	common := min(actual(p.from), actual(p.to))
+	var sql strings.Builder
+	sql.WriteString("SET search_path = public; SET extra_float_digits = 0;\n")
+	shown := 0
 	for name, columns := range groups(p) {
 		for _, c := range columns {
-			same(t, source, target, fmt.Sprintf(`SET search_path = public; SET extra_float_digits = 0; SELECT '%s.%s', id, coalesce(%s, 'NULL') FROM %s ORDER BY id`, name, c.name, c.compared(), name))
+			shown++
+			fmt.Fprintf(&sql, "SELECT '%s.%s', string_agg(coalesce(%s, 'NULL'), ' | ' ORDER BY id) FROM %s;\n", name, c.name, c.compared(), name)
 		}
 	}
 	for _, query := range structureQueries(common) {
-		same(t, source, target, query)
+		shown++
+		fmt.Fprintf(&sql, "SELECT $q$%s$q$; %s;\n", query, query)
+	}
+	want, got := strings.Split(pgtest.SQL(t, source, sql.String()), "\n"), strings.Split(pgtest.SQL(t, target, sql.String()), "\n")
+	if len(want) < shown || len(want) != len(got) {
+		t.Fatalf("%d lines on the source, %d on the target, of %d queries", len(want), len(got), shown)
+	}
+	for i := range want {
+		if want[i] != got[i] {
+			t.Errorf("source: %s\ntarget: %s", want[i], got[i])
+		}
 	}
 }
 

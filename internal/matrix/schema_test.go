@@ -19,7 +19,7 @@ func (c column) compared() string {
 	if c.norm == "" {
 		return c.name + "::text"
 	}
-	return fmt.Sprintf(c.norm, c.name)
+	return "(" + strings.ReplaceAll(c.norm, "%s", c.name) + ")::text"
 }
 
 // exact compares floats by their bits: before 12 their text has more digits.
@@ -50,7 +50,7 @@ var plain = []column{
 func userTypes(version int) string {
 	sql := `CREATE TYPE mood AS ENUM ('sad', 'ok', 'it''s "fine"', 'été'); CREATE DOMAIN positive AS int CHECK (VALUE > 0); CREATE DOMAIN moods AS mood[]; CREATE DOMAIN span AS interval;
 CREATE TYPE pair AS (a int, gone int, b mood); ALTER TYPE pair DROP ATTRIBUTE gone; CREATE TYPE deep AS (p pair, q pair[], m moods, t text[], iv span); CREATE TYPE plainpair AS (a int, b text);
-CREATE TYPE words AS RANGE (subtype = text, collation = "C"); CREATE TYPE moodr AS RANGE (subtype = mood); CREATE TYPE pairr AS RANGE (subtype = pair); CREATE TYPE bag AS (o oid, c regclass, m money);
+CREATE TYPE words AS RANGE (subtype = text, collation = "C"); CREATE TYPE moodr AS RANGE (subtype = mood); CREATE TYPE pairr AS RANGE (subtype = pair); CREATE TYPE bag AS (o oid, c regclass, m money); CREATE TYPE floatbag AS (m money, f float8, g float4);
 CREATE EXTENSION hstore; CREATE EXTENSION citext; CREATE EXTENSION ltree; CREATE EXTENSION cube; CREATE EXTENSION isn; CREATE EXTENSION seg; CREATE EXTENSION intarray; CREATE EXTENSION lo;
 CREATE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT 2 * $1'; CREATE FUNCTION twice(text) RETURNS text LANGUAGE sql AS 'SELECT $1 || $1'; CREATE TABLE "Odd name" (a int);
 CREATE TEXT SEARCH CONFIGURATION ours (COPY = simple); CREATE OPERATOR === (LEFTARG = int, RIGHTARG = int, PROCEDURE = int4eq);`
@@ -86,7 +86,12 @@ var asText = []column{
 // bySource are types that older majors carry as text, and later ones as bytes, by the first major that sends and receives them.
 var bySource = map[int][]column{
 	13: {{"lt", "ltree", 10, []string{"Top.Science", ""}, ""}, {"lta", "ltree[]", 10, []string{"{a.b,NULL}"}, ""}, {"lq", "lquery", 10, []string{"*.foo.*{1,2}"}, ""}, {"ltq", "ltxtquery", 10, []string{"Europe & Russia*@"}, ""}},
-	14: {{"cu", "cube", 10, []string{"(1.5,2),(3,4)", "(0.25)"}, ""}, {"cua", "cube[]", 10, []string{`{"(1)",NULL}`}, ""}},
+	14: {{"cu", "cube", 10, []string{"(1.5,2),(3,4)", "(0.1)"}, "cube_ll_coord(%s, 1)"}, {"cua", "cube[]", 10, []string{`{"(1)",NULL}`}, ""}},
+}
+
+// floats are types carried as text that hold floats, whose digits differ between servers up to 11 and later ones.
+var floats = []column{
+	{"fb", "floatbag", 10, []string{"($1.00,0.1,0.3)", "(,,)"}, "encode(float8send((%s).f) || float4send((%s).g), 'hex')"}, {"sf", "seg", 10, []string{"0.1 .. 0.7"}, ""},
 }
 
 // table makes a table of the columns that a version has, and its rows.
@@ -156,7 +161,7 @@ INSERT INTO ident (m) VALUES ('1.50'), ('2'); INSERT INTO parent VALUES (1); INS
 // structureQueries show them.
 func structureQueries(version int) []string {
 	list := []string{`SELECT count(*), md5(string_agg(b, ',' ORDER BY a)) FROM big`, `SELECT * FROM "drop"`, `SELECT count(*) FROM nothing`, `SELECT * FROM scratch`, `SELECT * FROM ident ORDER BY id`, `SELECT tableoid::regclass, a FROM parent ORDER BY a`, `SELECT * FROM child`,
-		`SELECT tableoid::regclass, count(*), sum(a), min(k) FROM parts GROUP BY 1 ORDER BY 1::text`, `SELECT last_value, is_called FROM seq`, `SELECT last_value, is_called FROM never`, `SELECT last_value, is_called FROM ident_id_seq`}
+		`SELECT tableoid::regclass, count(*), sum(a), min(k) FROM parts GROUP BY 1 ORDER BY sum(a)`, `SELECT last_value, is_called FROM seq`, `SELECT last_value, is_called FROM never`, `SELECT last_value, is_called FROM ident_id_seq`}
 	if version >= 11 {
 		list = append(list, `SELECT count(*), sum(v), md5(string_agg(k, ',' ORDER BY v)) FROM hashed`, `SELECT count(*), sum(v), md5(string_agg(m::text, ',' ORDER BY v)) FROM byenum`)
 	}

@@ -23,7 +23,7 @@ type Relation struct {
 	Persistence byte // pg_class.relpersistence: p, u
 	Partition   bool
 	Populated   bool
-	Filenode    uint32 // pg_class.relfilenode under the reader's snapshot
+	Filenode    uint32 // pg_class.relfilenode under the reader's snapshot; 0 where there are no rows (before 12 partitioned tables had a number too)
 	FilenodeNow uint32 // pg_relation_filenode: the file that a scan would read now
 	Heap        bool   // its access method is heap
 	Pages       int64  // of the heap, now
@@ -35,6 +35,7 @@ type Relation struct {
 	Condition   string // extension configuration table: WHERE … of its rows, from the extension's script
 	Config      bool   // extension configuration table
 	Owner       format.Name
+	RowOIDs     bool        // WITH OIDS (before 12): rows have a hidden number besides their columns
 	Server      format.Name // foreign table: its server
 }
 
@@ -96,18 +97,19 @@ func collect[T any](rows pgx.Rows, what string, f pgx.RowToFunc[T]) ([]T, error)
 // Relations describes all user relations, by OID. Those that the session holds a lock on come with the sizes that their files have now;
 // of another one the server would tell them only when nobody rewrites it.
 func (c *Conn) Relations(ctx context.Context, held []uint32) ([]*Relation, error) {
-	heap, ispart, root := "true", "c.relispartition", "0::oid"
+	heap, ispart, root, rowOIDs := "true", "c.relispartition", "0::oid", "c.relhasoids"
 	if c.Version >= 120000 {
+		rowOIDs = "false"
 		heap = "coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false)"
 		root = "CASE WHEN c.relispartition THEN pg_catalog.pg_partition_root(c.oid)::oid ELSE 0::oid END"
 	}
 	sql := `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text, ` + ispart + `, c.relispopulated,
- c.relfilenode, coalesce(pg_catalog.pg_relation_filenode(c.oid), 0::oid), ` + heap + `,
+ CASE WHEN c.relkind IN ('r','m') THEN c.relfilenode ELSE 0::oid END, CASE WHEN c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_filenode(c.oid), 0::oid) ELSE 0::oid END, ` + heap + `,
  CASE WHEN c.oid = ANY ($1) AND c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8, 0) ELSE 0 END,
  CASE WHEN c.oid = ANY ($1) AND c.reltoastrelid <> 0 THEN coalesce(pg_catalog.pg_relation_size(c.reltoastrelid), 0) ELSE 0 END,
  c.reltuples::float8, ` + root + `, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
  EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
- x.condition, pg_catalog.pg_get_userbyid(c.relowner)::text,
+ x.condition, pg_catalog.pg_get_userbyid(c.relowner)::text, ` + rowOIDs + `,
  coalesce((SELECT s.srvname::text FROM pg_catalog.pg_foreign_table f JOIN pg_catalog.pg_foreign_server s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid), '')` +
 		strings.Replace(relationsFrom, " WHERE", ` LEFT JOIN (SELECT u.oid, coalesce(u.condition, '') AS condition FROM pg_catalog.pg_extension e,
  LATERAL unnest(e.extconfig, e.extcondition) AS u(oid, condition)) x ON x.oid = c.oid WHERE`, 1) + ` ORDER BY c.oid`
@@ -123,7 +125,7 @@ func (c *Conn) Relations(ctx context.Context, held []uint32) ([]*Relation, error
 		var kind, persistence string
 		var condition *string
 		err := row.Scan(&r.OID, &r.Schema, &r.Name, &kind, &persistence, &r.Partition, &r.Populated, &r.Filenode, &r.FilenodeNow, &r.Heap,
-			&r.Pages, &r.ToastBytes, &r.Tuples, &r.Parent, &r.MaySelect, &r.Extension, &condition, &r.Owner, &r.Server)
+			&r.Pages, &r.ToastBytes, &r.Tuples, &r.Parent, &r.MaySelect, &r.Extension, &condition, &r.Owner, &r.RowOIDs, &r.Server)
 		r.Kind, r.Persistence = first(kind), first(persistence)
 		if condition != nil {
 			r.Config, r.Condition = true, *condition

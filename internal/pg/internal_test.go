@@ -25,6 +25,20 @@ func TestVersionNum(t *testing.T) {
 	}
 }
 
+func TestSameFloats(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"(0.10000000000000001, 1)", "(0.1, 1)", true}, {"1e+300", "1.0000000000000001e+300", true}, {"(-0.1)", "(0.1)", false}, {"0.1", "0.2", false}, {"9007199254740993", "9007199254740992", false},
+		{"(0.1,x)", "(0.1,y)", false}, {"0.1", "0.1 0.1", false}, {"", "", true}, {"1.5", "(1.5)", false}, {"1e999", "2e999", false},
+	} {
+		if got := sameFloats(c.a, c.b); got != c.want {
+			t.Errorf("%q and %q: %t, want %t", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 func TestConnectionLost(t *testing.T) {
 	pgErr := func(code string) error { return &pgconn.PgError{Code: code} }
 	for _, c := range []struct {
