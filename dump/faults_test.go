@@ -260,6 +260,7 @@ func TestServerGone(t *testing.T) {
 	for what, end := range map[string]func() error{"killed": c.Kill, "shut down": c.Shutdown} {
 		dsn := pgtest.DBIn(t, c, bigTable)
 		o := options(t, dsn)
+		o.DataOnly = true // pg_dump may be the first to say it, in words of its own
 		asleep(&o)
 		done := start(context.Background(), o)
 		watcher := connect(t, dsn)

@@ -17,6 +17,7 @@ import (
 // dumped yet have lost their locks, so its death ends the dump.
 type leader struct {
 	mu       sync.Mutex // one caller of ping at a time
+	gone     error      // what ping found, for good
 	conn     *pg.Conn
 	snapshot string
 	tables   []pg.Key // chosen tables and partition roots, locked
@@ -154,8 +155,11 @@ func difference(before, after []pg.Key) string {
 // pingEvery is how often the leader shows that it lives.
 const pingEvery = 2 * time.Second
 
-// watch pings the leader until done is closed or ctx ends. Its error is the reason to end the dump.
-func (l *leader) watch(ctx context.Context, done <-chan struct{}) error {
+// pingLimit is how long the leader may take for an answer.
+const pingLimit = time.Minute
+
+// watch lets ping ask the leader until done is closed or ctx ends. Its error is the reason to end the dump.
+func watch(ctx context.Context, ping func() error, done <-chan struct{}) error {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {
@@ -166,20 +170,26 @@ func (l *leader) watch(ctx context.Context, done <-chan struct{}) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := l.ping(ctx); err != nil && ctx.Err() == nil {
+		if err := ping(); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
 }
 
-// ping asks whether the leader lives. A ping that is cancelled ends the leader's transaction, so ctx must be the whole job's.
+// ping asks whether the leader lives. A ping that is cancelled ends the leader's transaction, so ctx must be the whole job's, not that of a part
+// of it which ends with the first failure.
 func (l *leader) ping(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.conn.Exec(ctx, "SELECT 1"); err != nil {
-		return withHint(pg.Wrap(err, "the session that holds the snapshot and the locks is gone"), "the dump is void, because tables not yet dumped may have changed; run it again")
+	if l.gone != nil {
+		return l.gone
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, pingLimit)
+	defer cancel()
+	if err := l.conn.Exec(ctx, "SELECT 1"); err != nil {
+		l.gone = withHint(pg.Wrap(err, "the session that holds the snapshot and the locks is gone"), "the dump is void, because tables not yet dumped may have changed; run it again")
+	}
+	return l.gone
 }
 
 // moment reads where the snapshot stands. The LSN is approximate: nothing ties it to the snapshot.

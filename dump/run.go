@@ -206,12 +206,13 @@ func (j *job) move(parent context.Context) error {
 	work, workCtx := errgroup.WithContext(ctx)
 	done := make(chan struct{})
 	pids := &pidSet{}
-	group.Go(func() error { return j.leader.watch(ctx, done) })
+	pulse := func() error { return j.leader.ping(parent) }
+	group.Go(func() error { return watch(ctx, pulse, done) })
 	group.Go(func() error { j.monitor(workCtx, pids); return nil })
 
 	q := &queue{segments: j.plan.segments}
 	for range min(o.jobs(), len(j.plan.segments)) {
-		work.Go(func() error { return (&worker{job: j, pids: pids}).run(workCtx, q) })
+		work.Go(func() error { return (&worker{job: j, pids: pids, pulse: pulse}).run(workCtx, q) })
 	}
 	if j.tools != nil {
 		work.Go(func() (err error) {
@@ -224,11 +225,18 @@ func (j *job) move(parent context.Context) error {
 		if err := work.Wait(); err != nil {
 			return err
 		}
-		return j.leader.ping(ctx) // locks and snapshot held to the end: the dump is consistent
+		return pulse() // locks and snapshot held to the end: the dump is consistent
 	})
 	err := group.Wait()
 	if cause := context.Cause(parent); cause != nil {
 		return cause
+	}
+	if err == nil {
+		return nil
+	}
+	if gone := pulse(); gone != nil { // of which the first failure may be an echo: a snapshot that nobody holds any more
+		o.logf("%v", err)
+		return gone
 	}
 	return err
 }

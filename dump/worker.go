@@ -42,6 +42,7 @@ type worker struct {
 	locked   map[uint32]bool
 	compress *flow.Compress
 	pids     *pidSet
+	pulse    func() error // the leader's: see leader.ping
 }
 
 // segmentTries is how often a segment is read when its connection is lost and the leader still lives.
@@ -75,7 +76,7 @@ func (w *worker) segmentWithRetry(ctx context.Context, s *segment) error {
 		again := w.job.options.Out == nil // what went down a pipe cannot be taken back
 		if again && ctx.Err() == nil && pg.ConnectionLost(err) && try < segmentTries {
 			w.disconnect()
-			if ping := w.job.leader.ping(ctx); ping != nil {
+			if ping := w.pulse(); ping != nil {
 				s.table.progress.EndSegment(ping)
 				return ping
 			}
