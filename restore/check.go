@@ -138,8 +138,8 @@ func (c *checker) verify(ctx context.Context) (err error) {
 // preflight makes the checks of the restore that fits what is there.
 func (c *checker) preflight(ctx context.Context, j *job, f *findings) error {
 	if j.onTarget {
-		if err := j.checkLock(ctx, f); err != nil {
-			return err
+		if err := j.checkLock(ctx, f); err != nil || f.refused() != nil {
+			return err // what another restore is doing to the tables would only keep the check waiting
 		}
 		if !j.o.DataOnly && !j.o.SchemaOnly && !c.Rehearse {
 			there, err := j.existing(ctx)

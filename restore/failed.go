@@ -59,8 +59,12 @@ func (f *Failed) Unwrap() error { return f.Err }
 
 // Error names the phase, the cause, and how far the restore came.
 func (f *Failed) Error() string {
+	return fmt.Sprintf("%s: %s; the restore did not finish: %s", f.Phase, f.Err, f.Left())
+}
+
+// Left says how far the restore came, and what stays.
+func (f *Failed) Left() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s; not restored: ", f.Phase, f.Err)
 	if f.Of > 0 {
 		fmt.Fprintf(&b, "%d of %d segments are loaded", f.Loaded, f.Of)
 	} else {

@@ -255,7 +255,7 @@ func TestRefusedRow(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("error %v", err)
 	}
-	for _, part := range []string{"table public.a, segment 1", "row 700", "23514", "not restored"} {
+	for _, part := range []string{"table public.a, segment 1", "row 700", "23514", "did not finish"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error %q lacks %q", err, part)
 		}

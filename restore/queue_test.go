@@ -98,7 +98,7 @@ func TestFailedSaysWhatToDo(t *testing.T) {
 				t.Errorf("hint %q lacks %q", c.err.Hint(), c.hint)
 			}
 			text := c.err.Error()
-			if !strings.Contains(text, "not restored") || c.err.Of == 3 && !strings.Contains(text, "1 of 3 segments") || c.err.Created && !strings.Contains(text, `"db" was made and stays`) {
+			if !strings.Contains(text, "did not finish") || c.err.Of == 3 && !strings.Contains(text, "1 of 3 segments") || c.err.Created && !strings.Contains(text, `"db" was made and stays`) {
 				t.Errorf("error %q", text)
 			}
 		})

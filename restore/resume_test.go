@@ -93,7 +93,7 @@ func TestKilledBackendResumes(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("error %v", err)
 	}
-	if !strings.Contains(err.Error(), "not restored") || !strings.Contains(err.Error(), "table public.a, segment") || !strings.Contains(failed.Hint(), "--resume") {
+	if !strings.Contains(err.Error(), "did not finish") || !strings.Contains(err.Error(), "table public.a, segment") || !strings.Contains(failed.Hint(), "--resume") {
 		t.Errorf("error %q, hint %q", err, failed.Hint())
 	}
 	t.Run("another restore", func(t *testing.T) {

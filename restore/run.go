@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -157,6 +158,7 @@ func (j *job) warn(form string, args ...any) {
 
 // gap records something that could not be made; entry is its number in the archive, or 0.
 func (j *job) gap(entry int, g Gap) {
+	g.Message = strings.Replace(g.Message, " (SQLSTATE "+g.SQLState+")", "", 1) // it has a field of its own
 	j.gaps = append(j.gaps, journalGap{Phase: j.phase, Entry: entry, Gap: g})
 	j.sum.Gaps = append(j.sum.Gaps, g)
 	j.o.Tracker.Gap(g.Kind, g.Name, g.SQLState, g.Message)

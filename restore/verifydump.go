@@ -43,9 +43,9 @@ func (v *verifier) dump(ctx context.Context) (err error) {
 	return v.files(ctx, m)
 }
 
-// list returns the data files that are there, and warns of what does not belong to the dump.
+// list returns the data files that are there, and warns of what does not belong to the dump: without a manifest nobody can tell that.
 func (v *verifier) list(m *format.Manifest) ([]string, error) {
-	known := map[string]bool{format.ManifestName: true, format.ChecksumName: true, format.SchemaName: m == nil} // without a manifest nobody can tell
+	known := map[string]bool{format.ManifestName: true, format.ChecksumName: true}
 	if m != nil {
 		for _, f := range m.Files() {
 			known[f.Path] = true
@@ -57,12 +57,14 @@ func (v *verifier) list(m *format.Manifest) ([]string, error) {
 		case err != nil:
 			v.found(Damage{File: path, Offset: -1, Kind: format.ErrRead.String(), What: err.Error(), Hint: "see to it that the file can be read"})
 			return nil
+		case m == nil && d.IsDir() && path != "." && path != format.DataDir && !strings.HasPrefix(path, format.DataDir+"/"):
+			return fs.SkipDir // any folder may have been named; a dump has no other
 		case d.IsDir():
 		case strings.HasSuffix(path, format.PartSuffix):
 			v.warn(Damage{File: path, Offset: -1, Kind: kindLeftOver, What: "the unfinished file of a dump that was interrupted", Hint: "delete it"})
 		case m == nil && format.ValidatePath(path) == nil:
 			data = append(data, path)
-		case !known[path]:
+		case m != nil && !known[path]:
 			v.warn(Damage{File: path, Offset: -1, Kind: kindUnexpected, What: "the manifest does not name it", Hint: "move it out of the dump"})
 		}
 		return nil
