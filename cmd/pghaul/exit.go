@@ -39,19 +39,13 @@ func usagef(format string, args ...any) *usageError {
 	return &usageError{text: fmt.Sprintf(format, args...)}
 }
 
+// Hint says what to do.
+func (e *usageError) Hint() string { return e.tip }
+
 func (e *usageError) hint(format string, args ...any) *usageError {
 	e.tip = fmt.Sprintf(format, args...)
 	return e
 }
-
-// hinted is an error with a word on what to do.
-type hinted struct {
-	err error
-	tip string
-}
-
-func (e *hinted) Error() string { return e.err.Error() }
-func (e *hinted) Unwrap() error { return e.err }
 
 // Findings of a check, and gaps of a restore, have been printed by the time these are returned.
 var (
@@ -171,7 +165,7 @@ func printCancelled(w io.Writer, err error) {
 	)
 	switch {
 	case errors.As(err, &partWay):
-		fmt.Fprintf(w, "pghaul: cancelled: %s\n", show.Line(err.Error()))
+		fmt.Fprintf(w, "pghaul: cancelled in phase %s: %s\n", partWay.Phase, show.Line(partWay.Left()))
 		printHint(w, partWay.Hint())
 	case errors.As(err, &left):
 		fmt.Fprintf(w, "pghaul: cancelled: %s\n", show.Line(left.text))

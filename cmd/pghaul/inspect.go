@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/hint"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -87,7 +88,7 @@ func (a *app) inspectDump(path string, asJSON bool) error {
 	defer root.Close()
 	m, err := format.ReadManifest(root)
 	if errors.Is(err, format.ErrUnfinished) {
-		return &hinted{err: atPath(path, err), tip: "a dump that did not finish has no manifest.json: take it again"}
+		return hint.With(atPath(path, err), "a dump that did not finish has no manifest.json: take it again")
 	}
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/bytehaul/pghaul/internal/hint"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/sched"
@@ -85,7 +86,7 @@ func (s *session) confirm(question, word string) (yes bool, err error) {
 	s.observer.Pause(func() {
 		var tty *os.File
 		if tty, err = s.app.terminal(); err != nil {
-			err = &hinted{err: fmt.Errorf("%s There is no terminal to ask at", question), tip: "give --yes if that is what you want"}
+			err = hint.With(fmt.Errorf("%s There is no terminal to ask at", question), "give --yes if that is what you want")
 			return
 		}
 		defer tty.Close()

@@ -91,7 +91,7 @@ func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 	delete(config.RuntimeParams, "client_encoding")
 	raw, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, err
+		return nil, &ConnectError{Target: dsn.String(), User: config.User, Err: err}
 	}
 	c := &Conn{Conn: raw, waits: observed}
 	if err := c.prepare(ctx, o); err != nil {

@@ -28,6 +28,8 @@ var (
 		"sslkeylogfile", "oauth_issuer", "oauth_client_id", "oauth_client_secret", "oauth_scope"}
 )
 
+var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+
 // settings takes a connection string apart into libpq's keywords. Values are not looked at.
 func settings(dsn string) (map[string]string, error) {
 	if strings.ContainsRune(dsn, 0) {
@@ -66,6 +68,10 @@ func checkSettings(given map[string]string) error {
 			return fmt.Errorf("connection string: keyword %s is not supported", key)
 		case key == "dbname" && (anyScheme.MatchString(value) || userInfo.MatchString(value)):
 			return errors.New("connection string: the database's name looks like a URI; one starts with postgresql:// and has special characters percent-encoded")
+		case key == "host" && (anyScheme.MatchString(value) || strings.LastIndex(value, "@") > 0): // a first @ is an abstract socket's
+			return errors.New("connection string: the host looks like a URI; give it as the DSN instead")
+		case key == "sslmode" && !slices.Contains(sslModes, value):
+			return fmt.Errorf("connection string: sslmode is one of %s", strings.Join(sslModes, ", "))
 		case key == "port":
 			if err := checkPorts(value); err != nil {
 				return err

@@ -85,5 +85,9 @@ func (d *DSN) String() string {
 	if strings.HasPrefix(host, "/") {
 		host = "[local]"
 	}
-	return fmt.Sprintf("%s:%d/%s", host, d.Config.Port, d.Config.Database)
+	database := d.Config.Database
+	if database == "" { // as the server understands that
+		database = d.Config.User
+	}
+	return fmt.Sprintf("%s:%d/%s", host, d.Config.Port, database)
 }

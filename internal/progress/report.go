@@ -45,9 +45,9 @@ type StageReport struct {
 	Name                                                       string
 	BusySeconds, ServerSeconds, StarvedSeconds, BlockedSeconds float64
 	Share                                                      float64 // busy and server of the lanes' time, 0 to 1
-	RowMicros                                                  float64 // busy time per row
-	DatumMicros                                                float64 // busy time per datum
-	MBPerSec                                                   float64 // bytes of rows per busy second
+	RowMicros                                                  float64 // busy and server time per row
+	DatumMicros                                                float64 // busy and server time per datum
+	MBPerSec                                                   float64 // bytes of rows per second of that
 	BytesIn, BytesOut, Raw                                     int64
 }
 
@@ -107,16 +107,17 @@ func (tb *Table) report(now time.Time) TableReport {
 	}
 }
 
-// report spreads the stage's own time over the rows and datums of the job: the
-// source does not know its rows.
+// report spreads the stage's work, the server's for it included, over the rows and datums of
+// the job: the source does not know its rows, and a sink that only waits for a server has no
+// work of its own.
 func (s StageSnapshot) report(rows, datums int64) StageReport {
-	busy := s.Busy.Seconds()
+	work := (s.Busy + s.Server).Seconds()
 	return StageReport{
-		Name: s.Name, BusySeconds: busy, ServerSeconds: s.Server.Seconds(),
+		Name: s.Name, BusySeconds: s.Busy.Seconds(), ServerSeconds: s.Server.Seconds(),
 		StarvedSeconds: s.Starved.Seconds(), BlockedSeconds: s.Blocked.Seconds(),
 		Share:     s.share(s.Busy + s.Server),
-		RowMicros: per(busy*1e6, float64(rows)), DatumMicros: per(busy*1e6, float64(datums)),
-		MBPerSec: per(float64(s.Raw)/1e6, busy),
+		RowMicros: per(work*1e6, float64(rows)), DatumMicros: per(work*1e6, float64(datums)),
+		MBPerSec: per(float64(s.Raw)/1e6, work),
 		BytesIn:  s.BytesIn, BytesOut: s.BytesOut, Raw: s.Raw,
 	}
 }

@@ -103,7 +103,7 @@ func TestReportOfARealLane(t *testing.T) {
 			!approx(read.MBPerSec, 0.1) || read.Raw != 100_000 || read.BlockedSeconds < 8 {
 			t.Errorf("read %+v", read)
 		}
-		if insert.BusySeconds != 0 || !approx(insert.ServerSeconds, 10) || insert.Share < 0.99 || insert.MBPerSec != 0 {
+		if insert.BusySeconds != 0 || !approx(insert.ServerSeconds, 10) || insert.Share < 0.99 || !approx(insert.RowMicros, 10_000) {
 			t.Errorf("insert %+v", insert)
 		}
 		const verdict = "insert-bound: the server spent 75 % on CPU and 15 % on WALWrite; more jobs will not help on 1 core"
