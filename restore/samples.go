@@ -88,6 +88,14 @@ func (j *job) checkSamples(ctx context.Context, f *findings, which func(*sampled
 	if len(types) == 0 {
 		return nil
 	}
+	temp, err := j.leader.MayTemp(ctx)
+	if err != nil {
+		return err
+	}
+	if !temp {
+		f.once("database "+j.o.DSN.Config.Database, "samples of types, to be read once", "the role may not make temporary tables", "GRANT TEMPORARY ON DATABASE")
+		return nil
+	}
 	c, err := j.connectData(ctx)
 	if j.noConversion(f, err) {
 		return nil
