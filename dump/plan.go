@@ -104,8 +104,18 @@ func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selectio
 		return err
 	}
 	p.matviews = keys
-	if p.sequences, err = l.conn.Sequences(ctx, sel.hasSequence); err != nil {
+	var unreadable []Problem
+	if p.sequences, err = l.conn.Sequences(ctx, func(k pg.SequenceKey) bool {
+		chosen := sel.hasSequence(k)
+		if chosen && !k.MaySelect {
+			unreadable = append(unreadable, Problem{Object: string(k.Schema + "." + k.Name), Why: "the role has no SELECT privilege on the sequence", Hint: "GRANT SELECT ON SEQUENCE"})
+		}
+		return chosen && k.MaySelect
+	}); err != nil {
 		return err
+	}
+	if len(unreadable) > 0 {
+		return &Refused{Problems: unreadable}
 	}
 	if p.largeObjs, err = l.conn.LargeObjects(ctx); err != nil {
 		return err

@@ -165,7 +165,14 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 	}
-	pgtest.SQL(t, dsn, `ALTER TABLE fine ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON fine USING (false)`)
+	pgtest.SQL(t, dsn, `CREATE SEQUENCE fine_numbers OWNED BY fine.a`)
+	o = options(t, dsn)
+	o.Role, o.Tables = "dump_poor", []string{"fine"}
+	err = fails(context.Background(), t, o, `"public.fine_numbers": the role has no SELECT privilege on the sequence`)
+	if refused = nil; !errors.As(err, &refused) || refused.Problems[0].Hint == "" {
+		t.Errorf("%v", err)
+	}
+	pgtest.SQL(t, dsn, `DROP SEQUENCE fine_numbers; ALTER TABLE fine ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON fine USING (false)`)
 	o = options(t, dsn)
 	o.Role, o.Tables = "dump_poor", []string{"fine"}
 	fails(context.Background(), t, o, "row-level security")

@@ -19,6 +19,9 @@ import (
 	"github.com/bytehaul/pghaul/restore"
 )
 
+// shownDigest is how many hex digits of a digest fit beside the counts on 80 columns.
+const shownDigest = 12
+
 // demoSegment makes the largest tables of the shop come in several files.
 const demoSegment = 4 << 20
 
@@ -76,7 +79,7 @@ func (a *app) demo(c *cobra.Command, j *jobFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	d.say("A throwaway PostgreSQL from %s …", bin)
+	d.say("A throwaway PostgreSQL from %s: starting …", bin)
 	cluster, err := demo.Start(ctx, temp)
 	if err != nil {
 		return err
@@ -89,7 +92,10 @@ func (a *app) demo(c *cobra.Command, j *jobFlags) (err error) {
 			d.say("\nThe server, its folder and the dump are gone again; %s s in all.", seconds(time.Since(d.started)))
 		}
 	}()
-	return d.run(ctx, c)
+	if err = d.run(ctx, c); ctx.Err() != nil {
+		err = &leftOver{err: err, text: "nothing is left of the demo"}
+	}
+	return err
 }
 
 // own takes the server over, so that vanish knows of it.
@@ -116,11 +122,12 @@ func (d *demoRun) say(format string, args ...any) {
 }
 
 func (d *demoRun) run(ctx context.Context, c *cobra.Command) error {
+	d.say("It runs; filling database %q with a sample shop …", demo.Source)
 	version, err := demo.Fill(ctx, d.cluster)
 	if err != nil {
 		return err
 	}
-	d.say("PostgreSQL %s runs; database %q is filled with a sample shop (%s s).", show.Text(version), demo.Source, seconds(time.Since(d.started)))
+	d.say("PostgreSQL %s has %q ready after %s s.", show.Text(version), demo.Source, seconds(time.Since(d.started)))
 	if err := d.dump(ctx); err != nil {
 		return err
 	}
@@ -198,7 +205,7 @@ func rate(bytes int64, took time.Duration) string {
 
 // sum closes the show: both databases side by side.
 func (d *demoRun) sum(pairs []demo.Pair) error {
-	g := show.NewGrid("   ", "table", ">count(*) "+demo.Source, ">"+demo.Target, "digest of the rows in both", "")
+	g := show.NewGrid("   ", "table", ">count(*) "+demo.Source, ">"+demo.Target, "digest of both", "")
 	var rows int64
 	different := 0
 	for i, p := range pairs {
@@ -208,7 +215,7 @@ func (d *demoRun) sum(pairs []demo.Pair) error {
 			different++
 		}
 		rows += p.Target.Rows
-		g.Row(show.Text(p.Table), show.Count(p.Source.Rows), show.Count(p.Target.Rows), p.Source.Digest.String(), verdict)
+		g.Row(show.Text(p.Table), show.Count(p.Source.Rows), show.Count(p.Target.Rows), p.Source.Digest.String()[:shownDigest]+"…", verdict)
 	}
 	d.say("%s", g.String())
 	if different > 0 {

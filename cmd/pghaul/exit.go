@@ -164,11 +164,11 @@ func printCancelled(w io.Writer, err error) {
 		partWay *restore.Failed
 	)
 	switch {
+	case errors.As(err, &left):
+		fmt.Fprintf(w, "pghaul: cancelled: %s\n", show.Line(left.text))
 	case errors.As(err, &partWay):
 		fmt.Fprintf(w, "pghaul: cancelled in phase %s: %s\n", partWay.Phase, show.Line(partWay.Left()))
 		printHint(w, partWay.Hint())
-	case errors.As(err, &left):
-		fmt.Fprintf(w, "pghaul: cancelled: %s\n", show.Line(left.text))
 	default:
 		fmt.Fprintln(w, "pghaul: cancelled")
 	}

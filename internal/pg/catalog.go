@@ -236,11 +236,12 @@ type SequenceKey struct {
 	OID, Owner   uint32
 	Identity     bool // it is a part of its column
 	Schema, Name format.Name
+	MaySelect    bool
 }
 
 // Sequences reads the state of the chosen user sequences from the sequences themselves: what they hold now, not under the snapshot.
 func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]format.Sequence, error) {
-	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text
+	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text, pg_catalog.has_sequence_privilege(c.oid, 'SELECT')
  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  LEFT JOIN LATERAL (SELECT d.refobjid AS oid, d.deptype FROM pg_catalog.pg_depend d
   WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1) o ON true
