@@ -26,6 +26,9 @@ func (j *job) fit(ctx context.Context, f *findings, t *loadTable, target []pg.Ta
 		}
 	}
 	matchTypes(f, t, t.sourceTypes(), there)
+	if err := j.checkOrder(ctx, f, t); err != nil {
+		return err
+	}
 	if t.staged {
 		t.freeze = false
 		if err := j.checkStaging(ctx, f, t); err != nil {
@@ -176,6 +179,26 @@ func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualifi
 		}
 		matchLabels(f, object, node.Labels, twin.Labels)
 	}
+}
+
+// checkOrder warns of ranges of texts, whose bounds the target sorts anew: it can refuse a range, and merge the parts of a multirange without a word. The proof finds that.
+func (j *job) checkOrder(ctx context.Context, f *findings, t *loadTable) error {
+	sorted := func(s format.Server) string {
+		return fmt.Sprintf("texts are sorted by %s of %s in %s", s.Collate, s.Provider, s.Encoding)
+	}
+	for _, c := range t.columns {
+		if !t.sourceTypes().RangesOfTexts(c.OID) {
+			continue
+		}
+		target, err := j.leader.Server(ctx)
+		if err != nil {
+			return err
+		}
+		if from, to := sorted(j.m.Source.Server), sorted(target); from != to {
+			f.warn(t.into.String()+"."+string(c.Name), "ranges of texts: "+from, to, "ranges can be refused, and multiranges merged, which the proof finds: do not use --no-prove")
+		}
+	}
+	return nil
 }
 
 func matchLabels(f *findings, object string, inDump, target []format.Name) {

@@ -203,3 +203,48 @@ func InSQL(column, cast, typ string, array bool) string {
 	}
 	return column + "::" + typ
 }
+
+// HstoreSQL is the expression that gives an hstore's bytes as it would be sent in a database of that encoding: count, then keys by length and bytes, each with its
+// value. hstore_send itself takes the lengths of the database's encoding, which are wrong when the session speaks another. column is quoted already.
+func HstoreSQL(column, encoding string) string {
+	enc := QuoteLiteral(encoding)
+	return "CASE WHEN " + column + ` IS NOT NULL THEN (SELECT pg_catalog.int4send(pg_catalog.count(*)::pg_catalog.int4) || coalesce(pg_catalog.string_agg(
+ pg_catalog.int4send(pg_catalog.octet_length(k)) || k || CASE WHEN v IS NULL THEN '\xffffffff'::pg_catalog.bytea ELSE pg_catalog.int4send(pg_catalog.octet_length(v)) || v END,
+ ''::pg_catalog.bytea ORDER BY pg_catalog.octet_length(k), k), ''::pg_catalog.bytea)
+ FROM (SELECT pg_catalog.convert_to(key, ` + enc + `), pg_catalog.convert_to(value, ` + enc + `) FROM pg_catalog.json_each_text(` + column + `::pg_catalog.json)) e(k, v)) END`
+}
+
+// IsHstore tells whether a type is hstore, through domains.
+func (t Types) IsHstore(oid uint32) bool {
+	for range maxSampleLevel {
+		node := t[oid]
+		if node == nil || node.Kind != format.KindDomain {
+			return node != nil && node.Extension != nil && node.Extension.Name == "hstore" && node.Name == "hstore"
+		}
+		oid = node.Element
+	}
+	return false
+}
+
+// convertible are types of extensions whose binary form a session of another encoding gets right: single texts, or none at all.
+var convertible = map[format.Name]bool{"citext": true, "ltree": true, "cube": true, "lo": true}
+
+// LosesInConversion tells whether values of a type hold some of a base type whose bytes may be wrong in a session of another encoding than the database's.
+func (t Types) LosesInConversion(oid uint32) bool {
+	if t.IsHstore(oid) {
+		return false // HstoreSQL helps
+	}
+	return slices.ContainsFunc(t.Reached([]uint32{oid}), func(node format.Type) bool {
+		return node.Kind == format.KindBase && node.Schema != "pg_catalog" && (node.Extension == nil || !convertible[node.Extension.Name])
+	})
+}
+
+// sortedTexts are the builtin types that are sorted by a collation.
+var sortedTexts = []format.Name{"text", "varchar", "bpchar", "name", "citext"}
+
+// RangesOfTexts tells whether values of a type are, or hold, ranges of texts: they depend on the order of texts in their database.
+func (t Types) RangesOfTexts(oid uint32) bool {
+	return slices.ContainsFunc(t.Reached([]uint32{oid}), func(node format.Type) bool {
+		return node.Kind == format.KindRange && slices.ContainsFunc(t.Reached([]uint32{node.Element}), func(sub format.Type) bool { return slices.Contains(sortedTexts, sub.Name) })
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,6 +105,7 @@ func (c *Conn) CheckSamples(ctx context.Context, t format.Type, samples []format
 			return nil, Wrap(err, "sample of type %s.%s", t.Schema, t.Name)
 		case err != nil:
 			bad = append(bad, SampleMismatch{Sample: s, Err: err})
+		case t.Schema != "pg_catalog" && c.converts() && samePieces(got.Text, s.Text):
 		case got.Text != s.Text && c.Encoding != "SQL_ASCII" || !bytes.Equal(got.Bytes, s.Bytes):
 			bad = append(bad, SampleMismatch{Sample: s, Text: got.Text, Bytes: got.Bytes})
 		}
@@ -169,11 +171,29 @@ func (c *Conn) CheckTextSamples(ctx context.Context, typ, cast string, array boo
 			return nil, Wrap(err, "sample of type %s", typ)
 		case err != nil:
 			bad = append(bad, SampleMismatch{Sample: s, Err: err})
-		case string(got) != s.Text && !(cast == CastNumeric && sameNumber(string(got), s.Text)) && !sameFloats(string(got), s.Text):
+		case string(got) != s.Text && !(cast == CastNumeric && sameNumber(string(got), s.Text)) && !sameFloats(string(got), s.Text) && !(c.converts() && samePieces(string(got), s.Text)):
 			bad = append(bad, SampleMismatch{Sample: s, Text: string(got), Bytes: got})
 		}
 	}
 	return bad, nil
+}
+
+// converts tells that texts change their bytes between the database and the session. Types that send lengths of texts, as hstore does, then send wrong ones,
+// though they receive them right; and what they sort by its bytes can stand in another order.
+func (c *Conn) converts() bool {
+	client := c.PgConn().ParameterStatus("client_encoding")
+	return client != c.Encoding && client != "SQL_ASCII" && c.Encoding != "SQL_ASCII"
+}
+
+// samePieces tells whether two texts have the same characters, in whatever order.
+func samePieces(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	x, y := []rune(a), []rune(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // floats are numbers with a fraction or an exponent, as floats are shown.
