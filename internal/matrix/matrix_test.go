@@ -41,7 +41,7 @@ func (p pair) String() string { return fmt.Sprintf("%d to %d", actual(p.from), a
 var pairs = map[string][]pair{
 	"ends": {{oldest, local}, {local, oldest}, {newest, local}, {local, newest}, {oldest, newest}},
 	"all": {{oldest, local}, {local, oldest}, {newest, local}, {local, newest}, {oldest, newest}, {newest, oldest}, {10, 10}, {11, 14}, {12, 11}, {13, newest}, {newest, 14},
-		{local, 13}, {13, 12}, {17, 16}, {16, 17}, {14, 13}},
+		{local, 13}, {13, local}, {13, 12}, {17, 16}, {16, 17}, {14, 13}},
 }
 
 // servers are the clusters of this test binary, by major.
