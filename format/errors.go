@@ -26,6 +26,7 @@ const (
 	ErrFieldCount                  // a row has another number of fields than the file has columns
 	ErrFieldLength                 // a field's length is negative or beyond the limit
 	ErrTotals                      // rows, length or digest differ from what the file or the manifest says
+	ErrManifest                    // manifest.json is not well formed, contradicts itself, or is of a later version
 )
 
 var kindNames = [...]string{
@@ -42,6 +43,7 @@ var kindNames = [...]string{
 	ErrFieldCount:  "bad field count",
 	ErrFieldLength: "bad field length",
 	ErrTotals:      "totals mismatch",
+	ErrManifest:    "bad manifest",
 }
 
 // String returns the kind's name for people: "truncated", "checksum mismatch".

@@ -21,7 +21,7 @@ const MaxManifest = 1 << 30
 // ErrUnfinished says that a folder is not a finished dump.
 var ErrUnfinished = errors.New("not a finished dump: no " + ManifestName)
 
-// ReadManifest reads and validates the manifest of the dump below root. Without one the error is [ErrUnfinished].
+// ReadManifest reads and validates the manifest of the dump below root. Without one the error is [ErrUnfinished], for a bad one an [*Error].
 func ReadManifest(root *os.Root) (*Manifest, error) {
 	p, err := readBounded(root, ManifestName, MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func ReadManifest(root *os.Root) (*Manifest, error) {
 	}
 	m, err := ParseManifest(p)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+		return nil, &Error{File: ManifestName, Offset: -1, Kind: ErrManifest, Err: err}
 	}
 	return m, nil
 }

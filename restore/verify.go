@@ -80,7 +80,6 @@ func (d Damage) String() string {
 // Kinds of damage that a data file alone can't have; the others are those of package format.
 const (
 	kindUnfinished = "unfinished"
-	kindManifest   = "bad manifest"
 	kindMissing    = "missing"
 	kindMismatch   = "not as the manifest says"
 	kindUnexpected = "unexpected file"

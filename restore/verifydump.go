@@ -29,7 +29,7 @@ func (v *verifier) dump(ctx context.Context) (err error) {
 	case errors.Is(err, format.ErrUnfinished):
 		v.found(Damage{File: format.ManifestName, Offset: -1, Kind: kindUnfinished, What: "the folder has no manifest, which is written last: the dump did not finish, or this is none", Hint: "take the dump again"})
 	case err != nil:
-		v.found(Damage{File: format.ManifestName, Offset: -1, Kind: kindManifest, What: err.Error()})
+		v.found(*damageOf(format.ManifestName, err))
 	}
 	present, err := v.list(m)
 	if err != nil {

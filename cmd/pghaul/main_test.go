@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -37,6 +39,11 @@ var databases atomic.Int64
 //	newdb NAME               makes a database and puts its real name into $NAME
 //	flip FILE OFFSET         changes a byte; a negative offset counts from the end
 //	cut FILE N               cuts N bytes off the end
+//	poke FILE OFFSET HEX     puts bytes in the place of others
+//	append FILE TEXT         puts text behind the end
+//	edit FILE TEXT NEW       replaces a text that the file must hold
+//	copydump DIR DIR         copies a folder with all that is in it
+//	rename FILE FILE
 func TestScripts(t *testing.T) {
 	cluster := pgtest.Cluster(t)
 	newDB := func(name string) string {
@@ -59,6 +66,37 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"flip":  flip,
 			"cut":   cut,
+			"poke": func(ts *testscript.TestScript, neg bool, args []string) {
+				change(ts, neg, args, 3, func(b []byte) []byte {
+					with, err := hex.DecodeString(args[2])
+					ts.Check(err)
+					copy(b[number(ts, args[1]):], with)
+					return b
+				})
+			},
+			"append": func(ts *testscript.TestScript, neg bool, args []string) {
+				change(ts, neg, args, 2, func(b []byte) []byte { return append(b, args[1]...) })
+			},
+			"edit": func(ts *testscript.TestScript, neg bool, args []string) {
+				change(ts, neg, args, 3, func(b []byte) []byte {
+					if !bytes.Contains(b, []byte(args[1])) {
+						ts.Fatalf("%s does not hold %q", args[0], args[1])
+					}
+					return bytes.ReplaceAll(b, []byte(args[1]), []byte(args[2]))
+				})
+			},
+			"copydump": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: copydump DIR DIR")
+				}
+				ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
+			},
+			"rename": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: rename FILE FILE")
+				}
+				ts.Check(os.Rename(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
+			},
 			"sql": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 2 {
 					ts.Fatalf("usage: sql DATABASE SQL")
@@ -97,10 +135,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func flip(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: flip FILE OFFSET")
-	}
-	change(ts, args, func(b []byte, n int) []byte {
+	change(ts, neg, args, 2, func(b []byte) []byte {
+		n := number(ts, args[1])
 		if n < 0 {
 			n += len(b)
 		}
@@ -110,17 +146,22 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cut(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: cut FILE N")
-	}
-	change(ts, args, func(b []byte, n int) []byte { return b[:len(b)-n] })
+	change(ts, neg, args, 2, func(b []byte) []byte { return b[:len(b)-number(ts, args[1])] })
 }
 
-func change(ts *testscript.TestScript, args []string, f func([]byte, int) []byte) {
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
+// change rewrites the file that the first of n arguments names.
+func change(ts *testscript.TestScript, neg bool, args []string, n int, f func([]byte) []byte) {
+	if neg || len(args) != n {
+		ts.Fatalf("%d arguments, want %d", len(args), n)
+	}
 	path := ts.MkAbs(args[0])
 	b, err := os.ReadFile(path)
 	ts.Check(err)
-	ts.Check(os.WriteFile(path, f(b, n), 0o600))
+	ts.Check(os.WriteFile(path, f(b), 0o600))
+}
+
+func number(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(s)
+	ts.Check(err)
+	return n
 }
