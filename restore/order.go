@@ -19,6 +19,10 @@ func (j *job) orderTables(ctx context.Context, f *findings) error {
 		if t.target != nil {
 			byOID[t.target.OID] = append(byOID[t.target.OID], t)
 			oids = append(oids, t.target.OID)
+			if root := t.target.Root; root != 0 { // whose keys are its partitions' too
+				byOID[root] = append(byOID[root], t)
+				oids = append(oids, root)
+			}
 		}
 	}
 	keys, err := j.leader.ForeignKeys(ctx, oids)
@@ -32,7 +36,8 @@ func (j *job) orderTables(ctx context.Context, f *findings) error {
 		if k.From != k.To {
 			for _, child := range byOID[k.From] {
 				for _, parent := range byOID[k.To] {
-					if !slices.Contains(child.after, parent) {
+					// A partition has its root's key to the root itself too: that one is looked at below.
+					if child != parent && child.target.Root != k.To && !slices.Contains(child.after, parent) {
 						child.after = append(child.after, parent)
 					}
 				}
