@@ -43,7 +43,6 @@ func (w *dryWorker) checkCasts(ctx context.Context, rows int64) error {
 func (w *dryWorker) locate(ctx context.Context, rows int64, refusal error) error {
 	found := &castError{Err: pg.Wrap(refusal, "cast")}
 	for _, c := range w.casts {
-		first := int64(-1)
 		var broken error
 		at := sort.Search(int(rows), func(n int) bool {
 			if broken != nil {
@@ -59,8 +58,8 @@ func (w *dryWorker) locate(ctx context.Context, rows int64, refusal error) error
 		if broken != nil {
 			return broken
 		}
-		if first = int64(at); first < rows {
-			found.row, found.column = strconv.FormatInt(first+1, 10), c.column
+		if at < int(rows) {
+			found.row, found.column = strconv.Itoa(at+1), c.column
 			return found
 		}
 	}
