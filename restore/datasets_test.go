@@ -89,3 +89,28 @@ func TestDatasets(t *testing.T) {
 		})
 	}
 }
+
+// shapes are the tables that the benchmark measures, in small: one narrow column, many, wide rows with text, the same without, and tiny rows in an
+// unlogged table.
+const shapes = `CREATE TABLE test_one_int AS SELECT g AS a FROM generate_series(1, 100000) g;
+DO $$ BEGIN EXECUTE 'CREATE TABLE test_many_ints AS SELECT ' || (SELECT string_agg(format('g + %s AS %s', i, chr(96 + i)), ', ') FROM generate_series(1, 26) i) || ' FROM generate_series(1, 10000) g'; END $$;
+CREATE TABLE annonces AS SELECT g AS id, (g % 30000)::smallint AS kind, g % 3 = 0 AS sold, g % 5 = 0 AS seen, date '2009-08-01' + g % 100 AS listed, timestamp '2009-08-01' + g * interval '1 second' AS changed,
+ NULLIF(g % 7, 0) AS rooms, NULLIF(g % 11, 0)::smallint AS floor, repeat('annonce ' || g, 20) AS description FROM generate_series(1, 20000) g;
+CREATE TABLE archive_data AS SELECT id, kind, sold, seen, listed, changed, rooms, floor FROM annonces; ALTER TABLE archive_data ADD PRIMARY KEY (id);
+CREATE UNLOGGED TABLE citydata AS SELECT (g % 1000)::int2 AS city, (g % 80)::int2 AS temp FROM generate_series(1, 100000) g;`
+
+func TestShapes(t *testing.T) {
+	source := pgtest.DB(t, shapes)
+	for name, change := range map[string]func(*dump.Options){"compressed": func(*dump.Options) {}, "plain segments": func(o *dump.Options) { o.Compression.Level, o.SegmentSize = 0, 256<<10 }} {
+		t.Run(name, func(t *testing.T) {
+			target := pgtest.DB(t)
+			sum := mustRestore(t, options(t, takeDump(t, source, change), target))
+			if sum.Proven != 5 || sum.Rows != 250_000 {
+				t.Errorf("%d tables proven, %d rows", sum.Proven, sum.Rows)
+			}
+			for _, table := range []string{"test_one_int", "test_many_ints", "annonces", "archive_data", "citydata"} {
+				same(t, source, target, `SELECT count(*), sum(hashtextextended(x::text, 0)) FROM `+table+` x`)
+			}
+		})
+	}
+}

@@ -49,5 +49,6 @@ if [ "$(tree)" != "$before" ]; then
   exit 1
 fi
 
+[ -d "${PGHAUL_DATASETS:-../shared/datasets}" ] || printf '\n**** NOT TESTED: pagila, chinook and northwind; PGHAUL_DATASETS names no folder that holds them\n' >&2
 [ -n "${PGHAUL_MATRIX:-}" ] || printf '\n**** NOT TESTED: rows between servers of other majors (see above)\n' >&2
 step ok
