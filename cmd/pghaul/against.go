@@ -23,7 +23,7 @@ type againstFlags struct {
 	o          restore.CheckOptions
 }
 
-// againstGroups are the headings of the flags that need --against.
+// The headings of the flags that need --against.
 const (
 	groupAgainst = "Check against a server"
 	groupAsked   = "The restore that is asked about"
