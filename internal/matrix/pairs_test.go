@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,8 +116,8 @@ func compare(t *testing.T, p pair, source, target string) {
 
 // findings shows what a refusal says.
 func findings(err error) string {
-	refused, ok := err.(*restore.Refused)
-	if !ok {
+	var refused *restore.Refused
+	if !errors.As(err, &refused) {
 		return ""
 	}
 	var b strings.Builder
