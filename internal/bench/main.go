@@ -2,12 +2,13 @@
 //
 //	go run ./internal/bench -pghaul bin/pghaul [-scale 1] [-rounds 3] [-jobs 2]
 //
-// It prints medians and ratios. Absolute times mean nothing beyond this machine and this run.
+// It prints medians and ratios; the floor is compared with the data phase alone, the peers with the whole. Absolute times mean nothing beyond this machine and this run.
 package main
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -51,6 +52,7 @@ type bench struct {
 type result struct {
 	name       string
 	wall, cpu  []time.Duration // cpu: of the client process
+	data       []time.Duration // the data phase alone, where the program tells
 	maxRSS     int64           // bytes, the largest of all rounds
 	stored     int64           // bytes written
 	prepare    func() error
@@ -130,7 +132,7 @@ func (b *bench) seed() error {
 		narrow = append(narrow, fmt.Sprintf("g %% %d = 0 AS b%d", i+2, i))
 	}
 	for i := range 3 {
-		narrow = append(narrow, fmt.Sprintf("date '2009-01-01' + (g %% 365) AS d%d", i))
+		narrow = append(narrow, fmt.Sprintf("date '2009-01-01' + (g %% 365)::int AS d%d", i))
 	}
 	for i := range 3 {
 		narrow = append(narrow, fmt.Sprintf("timestamp '2009-01-01' + g %% 31536000 * interval '1 s' AS t%d", i))
@@ -254,9 +256,9 @@ func (b *bench) restores() error {
 				return "BEGIN; TRUNCATE " + t + "; COPY " + t + " FROM '" + raw + "." + t + "' (FORMAT binary); COMMIT"
 			})
 		}},
-		&result{name: "restore: pghaul of -Z none, no proof, no analyze", prepare: fresh, measured: b.ours("restore", ours, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "-q")},
-		&result{name: "restore: pghaul of zstd:1, no proof, no analyze", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "-q")},
-		&result{name: "restore: pghaul of zstd:1, whole, with proof", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--progress", "none", "-q")},
+		&result{name: "restore: pghaul of -Z none, no proof, no analyze", prepare: fresh, measured: b.ours("restore", ours, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "--json")},
+		&result{name: "restore: pghaul of zstd:1, no proof, no analyze", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "--json")},
+		&result{name: "restore: pghaul of zstd:1, whole, with proof", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--progress", "none", "--json")},
 		&result{name: "restore: pg_restore", prepare: fresh, measured: b.tool("pg_restore", "-j"+j, "-d", dsn, theirs)},
 	)
 	return nil
@@ -280,11 +282,25 @@ func (b *bench) measure(r *result) error {
 	if err != nil {
 		return err
 	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	r.wall = append(r.wall, time.Since(start))
+	var report struct {
+		Phases []struct {
+			Phase   string
+			Seconds float64
+		}
+	}
+	if json.Unmarshal(stdout.Bytes(), &report) == nil { // the peers print no JSON
+		for _, p := range report.Phases {
+			if p.Phase == "data" {
+				r.data = append(r.data, time.Duration(p.Seconds*float64(time.Second)))
+			}
+		}
+	}
 	r.cpu = append(r.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.maxRSS = max(r.maxRSS, u.Maxrss<<10)
@@ -305,7 +321,7 @@ func median(d []time.Duration) time.Duration {
 
 func (b *bench) print() {
 	fmt.Printf("scale %g, %d jobs, %d rounds, PostgreSQL of %s\n\n", b.scale, b.jobs, b.rounds, b.cluster.BinDir())
-	fmt.Printf("%8s  %8s  %8s  %9s  %9s  %s\n", "wall s", "× floor", "× peer", "client s", "RSS MiB", "what")
+	fmt.Printf("%8s  %8s  %8s  %8s  %9s  %9s  %s\n", "wall s", "data s", "× floor", "× peer", "client s", "RSS MiB", "what")
 	var floor time.Duration
 	peers := map[string]time.Duration{}
 	for _, r := range b.results {
@@ -332,7 +348,12 @@ func (b *bench) print() {
 		if p := peers[r.name]; p > 0 {
 			peer = fmt.Sprintf("%.2f", m.Seconds()/p.Seconds())
 		}
-		line := fmt.Sprintf("%8.2f  %8.2f  %8s  %9.2f  %9.1f  %s", m.Seconds(), m.Seconds()/floor.Seconds(), peer, median(r.cpu).Seconds(), float64(r.maxRSS)/(1<<20), r.name)
+		data, against := "-", m // the floor moves rows and nothing else
+		if len(r.data) > 0 {
+			against = median(r.data)
+			data = fmt.Sprintf("%.2f", against.Seconds())
+		}
+		line := fmt.Sprintf("%8.2f  %8s  %8.2f  %8s  %9.2f  %9.1f  %s", m.Seconds(), data, against.Seconds()/floor.Seconds(), peer, median(r.cpu).Seconds(), float64(r.maxRSS)/(1<<20), r.name)
 		if r.stored > 0 {
 			line += fmt.Sprintf("  (%d MiB)", r.stored>>20)
 		}
