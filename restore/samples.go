@@ -150,21 +150,21 @@ func (j *job) checkType(ctx context.Context, c *pg.Conn, t *sampled) ([]pg.Sampl
 }
 
 // rewritten are the samples with the target's OIDs in them. Values that the target's version does not know are left out: the rows are looked at too.
-func (t *sampled) rewritten() ([]format.Sample, error) {
-	plan, err := convert.NewPlan([]convert.Column{{Name: t.Name}}, []uint32{t.OID}, t.table.graph)
+func (s *sampled) rewritten() ([]format.Sample, error) {
+	plan, err := convert.NewPlan([]convert.Column{{Name: s.Name}}, []uint32{s.OID}, s.table.graph)
 	if err != nil {
 		return nil, err
 	}
 	var list []format.Sample
-	for _, s := range t.values {
-		s.Bytes = bytes.Clone(s.Bytes)
-		switch err := plan.RewriteValue(s.Bytes); {
+	for _, v := range s.values {
+		v.Bytes = bytes.Clone(v.Bytes)
+		switch err := plan.RewriteValue(v.Bytes); {
 		case errors.Is(err, convert.ErrInfinity), errors.Is(err, convert.ErrLargest):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("sample of type %s: %w", pg.TypeName(t.Type), err)
+			return nil, fmt.Errorf("sample of type %s: %w", pg.TypeName(s.Type), err)
 		}
-		list = append(list, s)
+		list = append(list, v)
 	}
 	return list, nil
 }

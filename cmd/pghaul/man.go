@@ -17,7 +17,7 @@ func (a *app) manCommand() *cobra.Command {
 		Annotations: map[string]string{exitLines: "0,1,2"},
 		Example:     "  pghaul man /usr/local/share/man/man1",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // manual pages are for everybody
 				return err
 			}
 			root := a.root()

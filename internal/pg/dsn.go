@@ -14,7 +14,7 @@ import (
 var ErrPasswordInDSN = errors.New("the connection string holds a password, which every user of this machine can read in the process list")
 
 // PasswordHint says where a password belongs.
-const PasswordHint = "put it into ~/.pgpass (or PGPASSFILE), a service file (service=NAME) or PGPASSWORD"
+const PasswordHint = "put it into ~/.pgpass (or PGPASSFILE), a service file (service=NAME) or PGPASSWORD" //nolint:gosec // names of places, no password
 
 // DSN is a parsed connection string: the settings that stood in it, and pgx's resolved configuration
 // (PG* variables, service file and password file applied).

@@ -60,7 +60,7 @@ func ConnectionLost(err error) bool {
 
 // givenUp tells whether err ends in what pgconn says of a session that it has given up: it exports no error for that.
 func givenUp(err error) bool {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it walks the chain itself
 	case interface{ Unwrap() []error }:
 		return slices.ContainsFunc(e.Unwrap(), givenUp)
 	case interface{ Unwrap() error }:
