@@ -205,14 +205,14 @@ func (j *job) move(parent context.Context) error {
 	group, ctx := errgroup.WithContext(parent)
 	work, workCtx := errgroup.WithContext(ctx)
 	done := make(chan struct{})
-	pids := &pidSet{}
+	backends := &pg.Backends{}
 	pulse := func() error { return j.leader.ping(parent) }
 	group.Go(func() error { return watch(ctx, pulse, done) })
-	group.Go(func() error { j.monitor(workCtx, pids); return nil })
+	group.Go(func() error { j.monitor(workCtx, backends); return nil })
 
 	q := &queue{segments: j.plan.segments}
 	for range min(o.jobs(), len(j.plan.segments)) {
-		work.Go(func() error { return (&worker{job: j, pids: pids, pulse: pulse}).run(workCtx, q) })
+		work.Go(func() error { return (&worker{job: j, backends: backends, pulse: pulse}).run(workCtx, q) })
 	}
 	if j.tools != nil {
 		work.Go(func() (err error) {
@@ -242,9 +242,9 @@ func (j *job) move(parent context.Context) error {
 }
 
 // monitor samples the server's wait events while the workers run. A server that does not show them is no reason to end a dump.
-func (j *job) monitor(ctx context.Context, pids *pidSet) {
+func (j *job) monitor(ctx context.Context, backends *pg.Backends) {
 	o := j.options
-	err := pg.SampleWaits(ctx, o.DSN, pids.list, func(shares map[string]float64) { o.Tracker.SetWaits(progress.Source, shares) })
+	err := pg.SampleWaits(ctx, o.DSN, backends, func(shares map[string]float64) { o.Tracker.SetWaits(progress.Source, shares) })
 	if err != nil && ctx.Err() == nil {
 		o.Tracker.Warn("the server's wait events are not shown: %v", err)
 	}

@@ -41,7 +41,7 @@ type worker struct {
 	conn     *pg.Conn
 	locked   map[uint32]bool
 	compress *flow.Compress
-	pids     *pidSet
+	backends *pg.Backends
 	pulse    func() error // the leader's: see leader.ping
 }
 
@@ -114,13 +114,13 @@ func (w *worker) connect(ctx context.Context) error {
 		return pg.Wrap(err, "import of the snapshot %q", w.job.leader.snapshot)
 	}
 	w.conn, w.locked = conn, map[uint32]bool{}
-	w.pids.add(conn.PID())
+	w.backends.Add(conn.PID())
 	return nil
 }
 
 func (w *worker) disconnect() {
 	if w.conn != nil {
-		w.pids.remove(w.conn.PID())
+		w.backends.Remove(w.conn.PID())
 		w.conn.Close()
 		w.conn = nil
 	}
@@ -254,35 +254,4 @@ func diskHint(err error) error {
 		return withHint(err, "the file system or a ulimit refuses files of this size: use a smaller --segment-size")
 	}
 	return err
-}
-
-// pidSet holds the backends of the data connections.
-type pidSet struct {
-	mu   sync.Mutex
-	pids map[uint32]bool
-}
-
-func (p *pidSet) add(pid uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pids == nil {
-		p.pids = map[uint32]bool{}
-	}
-	p.pids[pid] = true
-}
-
-func (p *pidSet) remove(pid uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.pids, pid)
-}
-
-func (p *pidSet) list() []uint32 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := make([]uint32, 0, len(p.pids))
-	for pid := range p.pids {
-		list = append(list, pid)
-	}
-	return list
 }

@@ -204,7 +204,7 @@ func (r *Reader) Finish(t Totals) error {
 	if r.err == nil {
 		return errors.New("the file has not been read to its end")
 	}
-	if r.err != io.EOF {
+	if !errors.Is(r.err, io.EOF) {
 		return r.err
 	}
 	want, known := r.Totals()

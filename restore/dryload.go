@@ -38,14 +38,8 @@ type DryLoadReport struct {
 func (j *job) dryLoad(ctx context.Context, f *findings) (*DryLoadReport, error) {
 	d := &dryLoad{job: j, found: f, report: &DryLoadReport{Skipped: []string{}, NotChecked: notDryLoaded}, refused: map[*loadTable]bool{}}
 	d.choose()
-	backends := &backends{}
-	monitor, stop := context.WithCancel(ctx)
-	var watched sync.WaitGroup
-	watched.Go(func() { j.watchServer(monitor, backends) })
-	defer func() {
-		stop()
-		watched.Wait()
-	}()
+	backends, stop := j.watchServer(ctx)
+	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
 	for range min(j.o.Jobs, len(d.segments)) {
 		group.Go(func() error {

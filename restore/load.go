@@ -29,14 +29,8 @@ func (j *job) data(ctx context.Context) error {
 	if err := j.truncate(ctx); err != nil {
 		return err
 	}
-	backends := &backends{}
-	monitor, stop := context.WithCancel(ctx)
-	var watched sync.WaitGroup
-	watched.Go(func() { j.watchServer(monitor, backends) })
-	defer func() {
-		stop()
-		watched.Wait()
-	}()
+	backends, stop := j.watchServer(ctx)
+	defer stop()
 	q := newQueue(j.plan.tables)
 	group, ctx := errgroup.WithContext(ctx)
 	for range min(j.o.Jobs, max(1, j.plan.segments)) {
@@ -62,46 +56,30 @@ func ctxOf(j *job, q *queue) error {
 	return nil
 }
 
-// watchServer shows what the target's backends wait for. A server that does not tell is no reason to stop.
-func (j *job) watchServer(ctx context.Context, b *backends) {
+// watchServer shows what the target's backends wait for, until stop is called. A server that does not tell is no reason to stop.
+func (j *job) watchServer(ctx context.Context) (b *pg.Backends, stop func()) {
+	b = &pg.Backends{}
 	if j.o.Tracker == nil || j.plan.segments == 0 {
-		return
+		return b, func() {}
 	}
-	err := pg.SampleWaits(ctx, j.o.DSN, b.list, func(shares map[string]float64) { j.o.Tracker.SetWaits(progress.Target, shares) })
-	if err != nil && ctx.Err() == nil {
-		j.logf("wait events of the target: %v", err)
+	ctx, cancel := context.WithCancel(ctx)
+	var watched sync.WaitGroup
+	watched.Go(func() {
+		err := pg.SampleWaits(ctx, j.o.DSN, b, func(shares map[string]float64) { j.o.Tracker.SetWaits(progress.Target, shares) })
+		if err != nil && ctx.Err() == nil {
+			j.logf("wait events of the target: %v", err)
+		}
+	})
+	return b, func() {
+		cancel()
+		watched.Wait()
 	}
-}
-
-// backends are the server processes that load rows now.
-type backends struct {
-	mu   sync.Mutex
-	pids map[uint32]bool
-}
-
-func (b *backends) set(pid uint32, on bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.pids == nil {
-		b.pids = map[uint32]bool{}
-	}
-	if on {
-		b.pids[pid] = true
-	} else {
-		delete(b.pids, pid)
-	}
-}
-
-func (b *backends) list() []uint32 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return keysOf(b.pids)
 }
 
 // worker loads segments over a session of its own.
 type worker struct {
 	*job
-	backends *backends
+	backends *pg.Backends
 	conn     *pg.Conn
 	table    *loadTable // whose statement is made up
 	copy     string
@@ -111,14 +89,14 @@ type worker struct {
 
 func (w *worker) connect(ctx context.Context) (err error) {
 	if w.conn, err = w.connectData(ctx); err == nil {
-		w.backends.set(w.conn.PID(), true)
+		w.backends.Add(w.conn.PID())
 	}
 	return err
 }
 
 func (w *worker) close() {
 	if w.conn != nil {
-		w.backends.set(w.conn.PID(), false)
+		w.backends.Remove(w.conn.PID())
 		closeConn(w.conn)
 		w.conn = nil
 	}

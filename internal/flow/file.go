@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/bytehaul/pghaul/format"
@@ -43,7 +44,7 @@ type FileSink struct {
 func (s *FileSink) Run(_ context.Context, in *pipeline.In) error {
 	for {
 		b, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // endOf makes the clean end of a stream out of io.EOF.
 func endOf(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err

@@ -8,9 +8,9 @@ import (
 )
 
 // SampleWaits looks at the wait events of backends once a second until ctx ends, on a session of its own, and reports their shares of all
-// samples so far: "CPU" is a backend that runs and waits for nothing. pids gives the backends to look at. It returns the error that ended it:
+// samples so far: "CPU" is a backend that runs and waits for nothing. It returns the error that ended it:
 // a server that does not show them is no reason to end a job.
-func SampleWaits(ctx context.Context, dsn *DSN, pids func() []uint32, report func(map[string]float64)) error {
+func SampleWaits(ctx context.Context, dsn *DSN, b *Backends, report func(map[string]float64)) error {
 	c, err := Connect(ctx, dsn, Options{AppName: "pghaul monitor"})
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func SampleWaits(ctx context.Context, dsn *DSN, pids func() []uint32, report fun
 		case <-tick.C:
 		}
 		rows, err := c.Query(ctx, `SELECT CASE WHEN wait_event IS NULL THEN 'CPU' ELSE wait_event_type || '/' || wait_event END FROM pg_catalog.pg_stat_activity
- WHERE pid = ANY($1) AND state = 'active'`, pids())
+ WHERE pid = ANY($1) AND state = 'active'`, b.list())
 		if err == nil {
 			var events []string
 			if events, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {

@@ -214,7 +214,7 @@ func (i *In) finish() error {
 	case err == nil:
 		b.Release()
 		return ErrUnread
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	}
 	return err

@@ -152,7 +152,7 @@ func process(s Stage, in *In, out *Out) (err error) {
 	}()
 	for {
 		b, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if err := s.Finish(out); err != nil {
 				return err
 			}
