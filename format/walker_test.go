@@ -123,7 +123,7 @@ func TestWalkRefuses(t *testing.T) {
 		if n < len(good) || w.Totals().Rows != 1 {
 			t.Errorf("%s: the good row was not consumed: %d, %v", tt.name, n, w.Totals())
 		}
-		if _, again := w.Walk(good); again != err { //nolint:errorlint // the very same
+		if _, again := w.Walk(good); again != err {
 			t.Errorf("%s: the error does not stick: %v", tt.name, again)
 		}
 	}

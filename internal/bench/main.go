@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -73,11 +74,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer b.cluster.Stop()
+	defer func() { err = errors.Join(err, b.cluster.Stop()) }()
 	if b.work, err = os.MkdirTemp(b.dir, "pghaul-bench."); err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.work)
+	defer func() { err = errors.Join(err, os.RemoveAll(b.work)) }()
 	if err := b.seed(); err != nil {
 		return err
 	}
