@@ -248,15 +248,7 @@ func TestLeaderEnded(t *testing.T) {
 // TestServerGone: the server is killed in the middle.
 func TestServerGone(t *testing.T) {
 	noLeak(t)
-	c, err := pgcluster.Start(context.Background(), pgcluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	c := pgtest.Own(t, pgcluster.Options{})
 	for what, end := range map[string]func() error{"killed": c.Kill, "shut down": c.Shutdown} {
 		dsn := pgtest.DBIn(t, c, bigTable)
 		o := options(t, dsn)

@@ -20,15 +20,7 @@ import (
 // TestNoPasswordAnywhere: a dump that needs a password leaves it in no file, log, event or process list.
 func TestNoPasswordAnywhere(t *testing.T) {
 	const password = `Gx7 'ge:h\eim`
-	c, err := pgcluster.Start(context.Background(), pgcluster.Options{TCP: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	c := pgtest.Own(t, pgcluster.Options{TCP: true})
 	socket := c.SocketDSN("postgres")
 	pgtest.SQL(t, socket, `CREATE ROLE keeper LOGIN SUPERUSER PASSWORD `+pg.QuoteLiteral(password)+`; CREATE DATABASE safe`)
 	hba := filepath.Join(c.DataDir(), "pg_hba.conf")
@@ -76,7 +68,7 @@ func TestNoPasswordAnywhere(t *testing.T) {
 	found("the summary", fmt.Sprintf("%+v", r.sum.Manifest))
 	events, _ := o.Tracker.Events(0)
 	found("the events", fmt.Sprintf("%+v %+v %+v", events, o.Tracker.Snapshot(), o.Tracker.Report()))
-	err = filepath.WalkDir(o.Dir, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}

@@ -99,15 +99,7 @@ func (p *proxy) serve(client net.Conn) {
 }
 
 func TestLostCommit(t *testing.T) {
-	cluster, err := pgcluster.Start(context.Background(), pgcluster.Options{TCP: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := pgtest.Own(t, pgcluster.Options{TCP: true})
 	source := pgtest.DB(t, segmented)
 	dir := takeDump(t, source, inSegments)
 	for name, reaches := range map[string]bool{"answer lost": true, "never arrived": false} {

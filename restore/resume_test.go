@@ -150,15 +150,7 @@ func TestCancelLeavesNothingRunning(t *testing.T) {
 }
 
 func TestCrashedServerResumes(t *testing.T) {
-	cluster, err := pgcluster.Start(context.Background(), pgcluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := pgtest.Own(t, pgcluster.Options{})
 	source := pgtest.DB(t, segmented)
 	target := pgtest.DBIn(t, cluster)
 	dir := takeDump(t, source, inSegments)

@@ -20,15 +20,7 @@ import (
 
 // TestServerKilledInData: a server that dies under the rows. What was committed is there once it is back, and nothing twice.
 func TestServerKilledInData(t *testing.T) {
-	cluster, err := pgcluster.Start(context.Background(), pgcluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := pgtest.Own(t, pgcluster.Options{})
 	source := pgtest.DB(t, segmented)
 	target := pgtest.DBIn(t, cluster)
 	dir := takeDump(t, source, inSegments)
@@ -36,7 +28,7 @@ func TestServerKilledInData(t *testing.T) {
 	if err := cluster.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	err = <-result
+	err := <-result
 	holder.Close()
 	var failed *restore.Failed
 	if !errors.As(err, &failed) || failed.Phase != restore.PhaseData || failed.Loaded < 2 || failed.Loaded >= failed.Of {

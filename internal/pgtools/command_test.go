@@ -108,15 +108,7 @@ func TestRestoreThatEndsEarly(t *testing.T) {
 }
 
 func TestPassword(t *testing.T) {
-	c, err := pgcluster.Start(context.Background(), pgcluster.Options{TCP: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := pgtest.Own(t, pgcluster.Options{TCP: true})
 	const password = `p:a\ss 'word" $x`
 	pgtest.SQL(t, c.SocketDSN("postgres"), `SET password_encryption = 'scram-sha-256'; CREATE ROLE alice LOGIN SUPERUSER PASSWORD 'p:a\ss ''word" $x'`)
 	hba := "local all postgres trust\nlocal all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n"

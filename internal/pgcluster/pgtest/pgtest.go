@@ -71,7 +71,7 @@ func stop() error {
 }
 
 // Cluster returns the test binary's shared cluster and starts it at the first call.
-// Tests that kill or restart a server must start one of their own.
+// Tests that kill or restart a server start one by [Own].
 func Cluster(t testing.TB) *pgcluster.Cluster {
 	t.Helper()
 	shared.Lock()
@@ -87,6 +87,21 @@ func Cluster(t testing.TB) *pgcluster.Cluster {
 		t.Fatalf("pgtest: start a cluster: %v", shared.err)
 	}
 	return shared.cluster
+}
+
+// Own starts a cluster for one test, which may kill it or set it up its own way. It is stopped at the end of the test.
+func Own(t testing.TB, o pgcluster.Options) *pgcluster.Cluster {
+	t.Helper()
+	c, err := pgcluster.Start(context.Background(), o)
+	if err != nil {
+		t.Fatalf("pgtest: start a cluster: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
 }
 
 // serial numbers the databases of this test binary.
