@@ -70,5 +70,9 @@ func (l *lockHolder) close() {
 	}
 	close(l.stop)
 	l.done.Wait()
+	// By itself the server gives it back some moments after the session's end, in which a restore that follows would be refused.
+	ctx, cancel := context.WithTimeout(context.Background(), lockPing)
+	defer cancel()
+	_ = l.conn.Exec(ctx, "SELECT pg_catalog.pg_advisory_unlock_all()") // a session that is gone has none
 	closeConn(l.conn)
 }
