@@ -43,13 +43,13 @@ func checkFolder(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		parent := filepath.Dir(filepath.Clean(path))
 		if info, err := os.Stat(parent); err != nil {
-			return err
+			return folderHint(err)
 		} else if !info.IsDir() {
-			return fmt.Errorf("%s is not a folder", parent)
+			return withHint(fmt.Errorf("%s is not a folder", parent), "give a folder, and none below a file")
 		}
 		return nil
 	case err != nil:
-		return err
+		return folderHint(err)
 	case len(entries) == 0:
 		return nil
 	}
@@ -97,6 +97,10 @@ func folderHint(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return withHint(err, "give a folder that you may write to")
+	case errors.Is(err, syscall.ENOTDIR):
+		return withHint(err, "give a folder, and none below a file")
+	case errors.Is(err, fs.ErrNotExist):
+		return withHint(err, "make the folder above it, or give another one")
 	}
 	return diskHint(err)
 }

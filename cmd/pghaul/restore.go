@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -120,7 +121,7 @@ func (a *app) restore(c *cobra.Command, r *restoreFlags, args []string) error {
 		return err
 	}
 	if len(sum.Gaps) > 0 || sum.Stopped != "" {
-		printHint(a.stderr, "the same command with --resume goes on from here")
+		printHint(a.stderr, goOnHint(sum))
 		return errIncomplete
 	}
 	return nil
@@ -170,6 +171,15 @@ func restoreReport(t *progress.Tracker, sum *restore.Summary, database string) *
 			show.Plural(int64(len(sum.Gaps)), "object", "objects"))
 	}
 	return r
+}
+
+// goOnHint says how a restore that is not complete becomes so.
+func goOnHint(sum *restore.Summary) string {
+	const insufficientPrivilege = "42501"
+	if slices.ContainsFunc(sum.Gaps, func(g restore.Gap) bool { return g.SQLState == insufficientPrivilege }) {
+		return "the role lacks rights (42501): restore as one that has them, or with --no-owner and --no-privileges; the same command with --resume tries again what is missing"
+	}
+	return "the same command with --resume goes on from here"
 }
 
 func unprovenText(names []string) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -25,14 +26,14 @@ func (e *ConnectError) Error() string {
 }
 
 func (e *ConnectError) reason() string {
-	_, text, found := strings.Cut(e.Err.Error(), "`: ")
+	_, text, found := strings.Cut(e.Err.Error(), "`:")
 	if !found {
 		return oneLine(e.Err.Error())
 	}
 	var reasons []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "hostname resolving error: ")
-		if line != "" && (len(reasons) == 0 || reasons[len(reasons)-1] != line) {
+		if line != "" && !slices.Contains(reasons, line) {
 			reasons = append(reasons, line)
 		}
 	}
