@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/show"
@@ -54,7 +55,7 @@ func (d *dumpFacts) text() string {
 	fmt.Fprintf(&b, "dump of database %s in %s\n\n", show.Text(string(m.Source.Database)), show.Text(d.Dir))
 	g := show.NewGrid("  ", "", "")
 	sourceRows(g, m.Source.Server, m.Source.Database, m.Source.Snapshot)
-	g.Row("taken", show.Text(m.Started)+" to "+show.Text(m.Finished))
+	g.Row("taken", moment(m.Started)+" to "+moment(m.Finished))
 	g.Row("made by", show.Text(m.Tool)+", dump "+show.Text(m.DumpID)+", format "+strconv.Itoa(m.FormatVersion))
 	g.Row("holds", fmt.Sprintf("%s, %s, %s of rows in %s, %s stored", show.Plural(int64(d.Totals.Tables), "table", "tables"), show.Plural(d.Totals.Rows, "row", "rows"),
 		show.Size(d.Totals.Bytes), show.Plural(int64(d.Totals.Segments), "file", "files"), show.Size(d.Totals.StoredBytes)))
@@ -73,6 +74,15 @@ func (d *dumpFacts) text() string {
 	d.tables(&b)
 	d.others(&b)
 	return b.String()
+}
+
+// moment writes a time to the second; one that is none, as it is.
+func moment(s string) string {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return show.Text(s)
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 func optionsText(options map[string]string) string {

@@ -130,7 +130,7 @@ func sourceRows(g *show.Grid, s format.Server, db format.Name, at format.Snapsho
 	g.Row("server", fmt.Sprintf("PostgreSQL %s, encoding %s, collate %s, ctype %s (%s)", show.Text(s.Version), show.Text(s.Encoding), show.Text(s.Collate),
 		show.Text(s.CType), show.Text(s.Provider)))
 	g.Row("database", show.Text(string(db)))
-	g.Row("snapshot", strings.TrimSuffix(show.Text(at.Time)+", LSN about "+show.Text(at.LSN), ", LSN about "))
+	g.Row("snapshot", strings.TrimSuffix(moment(at.Time)+", LSN about "+show.Text(at.LSN), ", LSN about "))
 }
 
 func columnsText(indent string, columns []format.Column) string {

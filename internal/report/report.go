@@ -157,11 +157,18 @@ func proofText(t *progress.TableReport) string {
 	return s
 }
 
+// leastWork is how many seconds a stage must have worked for a rate that means something.
+const leastWork = 0.001
+
 func stages(all []progress.StageReport) string {
 	g := show.NewGrid("", "stage", ">busy s", ">server s", ">share", ">µs/row", ">µs/datum", ">MB/s")
 	for _, s := range all {
+		rate := show.Fixed(s.MBPerSec)
+		if s.BusySeconds+s.ServerSeconds < leastWork {
+			rate = "-"
+		}
 		g.Row(s.Name, show.Fixed(s.BusySeconds), show.Fixed(s.ServerSeconds), fmt.Sprintf("%.0f %%", 100*s.Share), fmt.Sprintf("%.3f", s.RowMicros),
-			fmt.Sprintf("%.4f", s.DatumMicros), show.Fixed(s.MBPerSec))
+			fmt.Sprintf("%.4f", s.DatumMicros), rate)
 	}
 	return g.String()
 }
