@@ -8,9 +8,9 @@ import (
 	"github.com/bytehaul/pghaul/internal/show"
 )
 
-// urgent are the events that are told even to those who want quiet.
+// urgent are the events that are told even to those who want quiet. What fails with a table the job itself tells at its end.
 func urgent(k progress.EventKind) bool {
-	return k == progress.Warning || k == progress.GapFound || k == progress.TableError
+	return k == progress.Warning || k == progress.GapFound
 }
 
 // line is an event for people; "" for one that is not told.
