@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func (r *round) restoreArgs(resume bool) []string {
+	args := []string{"restore", "--progress=json", "-j", fmt.Sprint(1 + r.seed%4)}
+	if resume {
+		args = append(args, "--resume")
+	}
+	return append(args, r.dump, r.dsn("target"))
+}
+
+// restoreIt restores until it is done: under some faults, then undisturbed.
+func (r *round) restoreIt(ctx context.Context) error {
+	r.database = "target"
+	if err := r.fresh(ctx, "target"); err != nil {
+		return err
+	}
+	left := 1 + r.rnd.IntN(5)
+	for range left + 3 {
+		var f *fault
+		if left > 0 {
+			f = randomFault(r.rnd, false)
+		}
+		left--
+		resume, _, err := r.journal(ctx)
+		if err != nil {
+			return err
+		}
+		j, hit, err := r.under(ctx, f, "restore", r.restoreArgs(resume)...)
+		if err != nil {
+			return err
+		}
+		if j.code == 0 {
+			return nil
+		}
+		if done, err := r.judge(ctx, j, f, hit); done || err != nil {
+			return err
+		}
+	}
+	return errors.New("the restore never came to its end")
+}
+
+// judge says what to do after a restore that did not end well. done: all is there nevertheless, and will be compared.
+func (r *round) judge(ctx context.Context, j *job, f *fault, hit bool) (done bool, err error) {
+	underWay := j.code == 3 && j.said("another restore is under way")
+	if !hit && !underWay {
+		return r.done(ctx, j)
+	}
+	resumable, phase, err := r.journal(ctx)
+	if err != nil {
+		return false, err
+	}
+	if hit {
+		r.tally.phases[phase]++
+	}
+	r.tell("  it was in phase %s", phase)
+	if j.code == 3 && !underWay && f.name != "a second restore" {
+		return false, j.failed("anything but a refusal")
+	}
+	if !resumable && phase == "" {
+		if done, err := r.done(ctx, j); done {
+			return done, err
+		}
+	}
+	if underWay || r.rnd.IntN(2) == 0 {
+		return false, r.sessionsEnd(ctx)
+	}
+	return false, nil // at once: what the dead run had asked of the server may still be under way
+}
+
+// done tells a restore whose last answer was lost from one that failed without a reason.
+func (r *round) done(ctx context.Context, j *job) (bool, error) {
+	resumable, _, err := r.journal(ctx)
+	if err != nil {
+		return false, err
+	}
+	got, err := r.read(ctx, "target")
+	if err != nil {
+		return false, err
+	}
+	if !resumable && r.want.differs(got) == nil {
+		r.tell("  it was done already")
+		return true, nil
+	}
+	return false, j.failed("0: nothing was in its way")
+}
+
+// journal tells whether there is something to resume, and the phase that was begun last.
+func (r *round) journal(ctx context.Context) (there bool, phase string, err error) {
+	c, err := pgx.Connect(ctx, r.cluster.DSN("target"))
+	if err != nil {
+		return false, "", err
+	}
+	defer c.Close(ctx)
+	if err := c.QueryRow(ctx, `SELECT to_regclass('pghaul_journal.phase') IS NOT NULL`).Scan(&there); err != nil || !there {
+		return false, "", err
+	}
+	err = c.QueryRow(ctx, `SELECT coalesce((SELECT name || CASE WHEN finished IS NULL THEN '' ELSE ' (done)' END FROM pghaul_journal.phase ORDER BY ctid DESC LIMIT 1), 'preflight')`).Scan(&phase)
+	return true, phase, err
+}
+
+// endLimit is how long sessions and processes of a job that has ended may take to be gone.
+const endLimit = 30 * time.Second
+
+// sessionsEnd waits until no session and no process of a job is left.
+func (r *round) sessionsEnd(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, endLimit)
+	defer cancel()
+	c, err := pgx.Connect(ctx, r.cluster.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	for {
+		var list string
+		if err := c.QueryRow(ctx, `SELECT coalesce(string_agg(application_name || ': ' || state || ': ' || query, E'\n'), '') FROM pg_stat_activity WHERE `+ours, r.database).Scan(&list); err != nil {
+			return err
+		}
+		for _, p := range processes() {
+			if (p.name == "pg_dump" || p.name == "pg_restore" || p.name == "pghaul") && strings.Contains(p.args, fmt.Sprint(r.proxy.Port())) {
+				list += "\nprocess " + p.args
+			}
+		}
+		if list == "" {
+			return nil
+		}
+		t := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return fmt.Errorf("left %s after the job's end:\n%s", endLimit, indent(list))
+		}
+	}
+}
+
+// nothingLeft looks for what a restore that came to its end must not leave.
+func (r *round) nothingLeft(ctx context.Context) error {
+	there, _, err := r.journal(ctx)
+	if err == nil && there {
+		err = errors.New("the journal is left after a restore that succeeded")
+	}
+	return errors.Join(err, r.sessionsEnd(ctx))
+}
+
+// evidence keeps what is needed to look into a failure.
+func (r *round) evidence() error {
+	fmt.Print(r.story.String())
+	if err := os.WriteFile(filepath.Join(r.dir, "story.txt"), []byte(r.story.String()), 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "server.log"), []byte(r.cluster.LogTail(500)), 0o600); err != nil {
+		return err
+	}
+	for _, db := range []string{"source", "target"} {
+		cmd := exec.Command(filepath.Join(r.cluster.BinDir(), "pg_dump"), "-Fc", "-f", filepath.Join(r.dir, db+".pgdump"), "-d", r.cluster.DSN(db))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			fmt.Printf("evidence: pg_dump of the %s: %v: %s\n", db, err, out)
+		}
+	}
+	to := filepath.Join(r.keep, fmt.Sprint(r.seed))
+	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(r.keep, 0o700), os.Rename(r.dir, to)); err != nil {
+		return err
+	}
+	fmt.Println("evidence:", to)
+	return nil
+}
