@@ -40,15 +40,21 @@ type Source struct {
 	Server   Server            `json:"server"`
 	Database Name              `json:"database"`
 	Owner    Name              `json:"owner"`
-	Settings []DatabaseSetting `json:"settings"` // ALTER DATABASE … SET
+	Settings []DatabaseSetting `json:"settings"` // ALTER DATABASE … SET, ALTER ROLE … IN DATABASE … SET
 	ACL      []Grant           `json:"acl"`
 	Snapshot Snapshot          `json:"snapshot"`
+
+	Comment         Name   `json:"comment,omitempty"`          // on the database
+	ConnectionLimit *int32 `json:"connection_limit,omitempty"` // absent: none
+	Locale          string `json:"locale,omitempty"`           // of the providers icu and builtin
+	ICURules        string `json:"icu_rules,omitempty"`
 }
 
-// DatabaseSetting is one ALTER DATABASE … SET.
+// DatabaseSetting is one ALTER DATABASE … SET, or with a role ALTER ROLE … IN DATABASE … SET.
 type DatabaseSetting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+	Role  Name   `json:"role,omitempty"`
 }
 
 // Grant is one privilege on the database; an empty Grantee is PUBLIC.

@@ -49,12 +49,7 @@ func (j *job) createDatabase(ctx context.Context, f *findings, name string) (mad
 			sql += word + pg.QuoteLiteral(locale)
 		}
 	}
-	if source.Provider != "" && source.Provider != "libc" {
-		f.warn("database "+name, "locale provider "+source.Provider, "locale provider libc", "the dump does not say the provider's locale: make the database by hand to have it")
-	}
-	if j.leader.Version >= 150000 {
-		sql += " LOCALE_PROVIDER libc"
-	}
+	sql += j.providerSQL(f, name)
 	if err := j.leader.Exec(ctx, sql); err != nil {
 		f.bad("database "+name, fmt.Sprintf("encoding %s, collate %s, ctype %s", source.Encoding, source.Collate, source.CType), pg.Wrap(err, "CREATE DATABASE").Error(),
 			"install the locale on the target server, or make the database by hand and leave out --create")
@@ -66,7 +61,30 @@ func (j *job) createDatabase(ctx context.Context, f *findings, name string) (mad
 	return true, nil
 }
 
-// databaseProperties sets what ALTER DATABASE and GRANT ON DATABASE have set at the source. What can't be set is a gap.
+// providerSQL is what CREATE DATABASE says of the provider of its locale. Where the target has none such, or the dump does not name its locale, it
+// is the C library.
+func (j *job) providerSQL(f *findings, name string) string {
+	source := &j.m.Source
+	version := j.leader.Version
+	switch {
+	case source.Server.Provider == "icu" && source.Locale != "" && version >= 150000:
+		sql := " LOCALE_PROVIDER icu ICU_LOCALE " + pg.QuoteLiteral(source.Locale)
+		if source.ICURules != "" && version >= 160000 {
+			sql += " ICU_RULES " + pg.QuoteLiteral(source.ICURules)
+		}
+		return sql
+	case source.Server.Provider == "builtin" && source.Locale != "" && version >= 170000:
+		return " LOCALE_PROVIDER builtin BUILTIN_LOCALE " + pg.QuoteLiteral(source.Locale)
+	case source.Server.Provider != "" && source.Server.Provider != "libc":
+		f.warn("database "+name, "locale provider "+source.Server.Provider, "locale provider libc", "make the database by hand to have another one")
+	}
+	if version >= 150000 {
+		return " LOCALE_PROVIDER libc"
+	}
+	return ""
+}
+
+// databaseProperties sets what ALTER DATABASE, GRANT and COMMENT ON DATABASE have set at the source. What can't be set is a gap.
 func (j *job) databaseProperties(ctx context.Context) {
 	name := j.o.DSN.Config.Database
 	run := func(kind, what, sql string) {
@@ -81,6 +99,12 @@ func (j *job) databaseProperties(ctx context.Context) {
 			continue
 		}
 		run("DATABASE PROPERTIES", "setting "+s.Name, sql)
+	}
+	if limit := j.m.Source.ConnectionLimit; limit != nil {
+		run("DATABASE PROPERTIES", "connection limit", fmt.Sprintf("ALTER DATABASE %s CONNECTION LIMIT %d", pg.QuoteIdent(name), *limit))
+	}
+	if comment := j.m.Source.Comment; comment != "" && !j.o.NoComments {
+		run("COMMENT", "comment", "COMMENT ON DATABASE "+pg.QuoteIdent(name)+" IS "+pg.QuoteLiteral(string(comment)))
 	}
 	if owner := j.m.Source.Owner; owner != "" && !j.o.NoOwner {
 		run("DATABASE", "owner "+string(owner), "ALTER DATABASE "+pg.QuoteIdent(name)+" OWNER TO "+pg.QuoteIdent(owner))
@@ -104,7 +128,7 @@ var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-
 // listSettings hold lists of names that are quoted one by one: variable_is_guc_list_quote in src/bin/pg_dump/dumputils.c.
 var listSettings = []string{"local_preload_libraries", "search_path", "session_preload_libraries", "shared_preload_libraries", "temp_tablespaces", "unix_socket_directories"}
 
-// settingSQL writes an ALTER DATABASE … SET as makeAlterConfigCommand in src/bin/pg_dump/dumputils.c does.
+// settingSQL writes an ALTER DATABASE … SET, or for a role ALTER ROLE … IN DATABASE … SET, as makeAlterConfigCommand in src/bin/pg_dump/dumputils.c does.
 func settingSQL(database string, s format.DatabaseSetting) (string, error) {
 	if !settingName.MatchString(s.Name) {
 		return "", fmt.Errorf("setting %q is not a name", s.Name)
@@ -127,7 +151,11 @@ func settingSQL(database string, s format.DatabaseSetting) (string, error) {
 	for i := range parts {
 		parts[i] = pg.QuoteIdent(parts[i])
 	}
-	return "ALTER DATABASE " + pg.QuoteIdent(database) + " SET " + strings.Join(parts, ".") + " TO " + value, nil
+	what := "DATABASE " + pg.QuoteIdent(database)
+	if s.Role != "" {
+		what = "ROLE " + pg.QuoteIdent(s.Role) + " IN " + what
+	}
+	return "ALTER " + what + " SET " + strings.Join(parts, ".") + " TO " + value, nil
 }
 
 // splitList takes a list of names apart, some of them in double quotes, as SplitGUCList in src/fe_utils does.

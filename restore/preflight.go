@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -218,11 +219,29 @@ func (j *job) checkRoles(ctx context.Context, f *findings) error {
 	if j.o.DataOnly || j.o.NoOwner && j.o.NoPrivileges {
 		return nil
 	}
-	missing, err := j.leader.MissingRoles(ctx, j.m.Roles)
+	roles := slices.Clone(j.m.Roles)
+	if j.o.Create {
+		roles = append(roles, j.databaseRoles()...)
+	}
+	missing, err := j.leader.MissingRoles(ctx, roles)
 	for _, role := range missing {
 		f.warn("role "+string(role), "owns or is granted something", "no such role", "create the role, or restore with --no-owner and --no-privileges")
 	}
 	return err
+}
+
+// databaseRoles are those that the properties of the database name.
+func (j *job) databaseRoles() []format.Name {
+	source := &j.m.Source
+	roles := []format.Name{source.Owner}
+	for _, g := range source.ACL {
+		roles = append(roles, g.Grantee)
+	}
+	for _, s := range source.Settings {
+		roles = append(roles, s.Role)
+	}
+	slices.Sort(roles)
+	return slices.DeleteFunc(slices.Compact(roles), func(role format.Name) bool { return role == "" || slices.Contains(j.m.Roles, role) })
 }
 
 func (j *job) checkRights(ctx context.Context, f *findings) error {

@@ -338,12 +338,23 @@ func (c *Conn) Database(ctx context.Context) (src format.Source, err error) {
 	if src.Server, err = c.Server(ctx); err != nil {
 		return src, err
 	}
-	if err = c.QueryRow(ctx, `SELECT datname::text, pg_catalog.pg_get_userbyid(datdba)::text FROM pg_catalog.pg_database WHERE datname = current_database()`).
-		Scan(&src.Database, &src.Owner); err != nil {
+	locale, rules := "''", "''"
+	switch {
+	case c.Version >= 170000:
+		locale, rules = "coalesce(datlocale, '')", "coalesce(daticurules, '')"
+	case c.Version >= 160000:
+		locale, rules = "coalesce(daticulocale, '')", "coalesce(daticurules, '')"
+	case c.Version >= 150000:
+		locale = "coalesce(daticulocale, '')"
+	}
+	if err = c.QueryRow(ctx, `SELECT datname::text, pg_catalog.pg_get_userbyid(datdba)::text, coalesce(pg_catalog.shobj_description(oid, 'pg_database'), ''),
+ CASE WHEN datconnlimit >= 0 THEN datconnlimit END, `+locale+`, `+rules+` FROM pg_catalog.pg_database WHERE datname = current_database()`).
+		Scan(&src.Database, &src.Owner, &src.Comment, &src.ConnectionLimit, &src.Locale, &src.ICURules); err != nil {
 		return src, Wrap(err, "database")
 	}
-	rows, err := c.Query(ctx, `SELECT split_part(u, '=', 1), substr(u, strpos(u, '=') + 1) FROM pg_catalog.pg_db_role_setting s, unnest(s.setconfig) u
- WHERE s.setrole = 0 AND s.setdatabase = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())`)
+	rows, err := c.Query(ctx, `SELECT split_part(u, '=', 1), substr(u, strpos(u, '=') + 1), CASE WHEN s.setrole = 0 THEN '' ELSE pg_catalog.pg_get_userbyid(s.setrole)::text END
+ FROM pg_catalog.pg_db_role_setting s, unnest(s.setconfig) WITH ORDINALITY c(u, i)
+ WHERE s.setdatabase = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) ORDER BY 3, c.i`)
 	if err != nil {
 		return src, Wrap(err, "database settings")
 	}
