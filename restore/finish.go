@@ -69,7 +69,7 @@ func (j *job) matviews(ctx context.Context) error {
 	return j.refresh(ctx, func(pg.Qualified) bool { return true })
 }
 
-func (j *job) refresh(ctx context.Context, wanted func(pg.Qualified) bool) error {
+func (j *job) refresh(ctx context.Context, wanted func(pg.Qualified) bool) (err error) {
 	var names []pg.Qualified
 	for _, v := range j.plan.matviews {
 		if q := (pg.Qualified{Schema: v.Schema, Name: v.Name}); wanted(q) {
@@ -80,6 +80,14 @@ func (j *job) refresh(ctx context.Context, wanted func(pg.Qualified) bool) error
 	if err != nil {
 		return err
 	}
+	if err := j.useSearchPath(ctx, j.leader); err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil {
+			err = j.leader.Exec(ctx, "SET search_path = ''")
+		}
+	}()
 	for _, q := range names {
 		if j.o.DataOnly && found[q] == nil {
 			j.logf("materialized view %s is not on the target", q)

@@ -41,6 +41,8 @@ type Options struct {
 	NoJournal     bool
 	StopAfter     string // phase name; "": none
 
+	SearchPath string // schemas as in SET search_path, for what fails without in post-data, for materialized views and for gaps; "": none
+
 	Confirm  func(question, word string) (bool, error) // asks before rows are destroyed: the operator types word; nil: no questions (--yes)
 	PgBinDir string
 	Tool     string

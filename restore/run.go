@@ -122,6 +122,11 @@ func (o *Options) check() error {
 	if o.JournalSchema == "" {
 		o.JournalSchema = pg.JournalSchema
 	}
+	if o.SearchPath != "" {
+		if err := CheckSearchPath(o.SearchPath); err != nil {
+			return err
+		}
+	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return err

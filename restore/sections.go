@@ -181,10 +181,14 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 	if err := c.Exec(ctx, "SET check_function_bodies = off"); err != nil {
 		return err
 	}
+	if err := j.useSearchPath(ctx, c); err != nil {
+		return err
+	}
 	statements := map[int]int{} // that failed, by entry
 	for _, failed := range res.Failed {
 		statements[failed.DumpID]++
 	}
+	missing := map[int]bool{}   // whose first statement, the CREATE, has failed: the ones behind it can only fail too
 	strangers := map[int]bool{} // that were there before the restore began
 	for _, g := range j.journalGaps(j.phase) {
 		strangers[g.Entry] = strangers[g.Entry] || slices.Contains(duplicateStates, g.SQLState)
@@ -203,6 +207,11 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 		if err == nil || tolerant && isThere(failed, err) {
 			continue
 		}
+		if missing[failed.DumpID] {
+			j.logf("not counted, because it could not be made: %s", err)
+			continue
+		}
+		missing[failed.DumpID] = failed.DumpID != 0 && strings.HasPrefix(failed.Command, "CREATE ")
 		j.gap(failed.DumpID, j.gapOf(failed, err))
 	}
 	if more := res.Ignored - len(res.Failed); more > 0 {

@@ -76,6 +76,7 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 		f.boolean(&o.Resume, "resume", "", "go on with an interrupted restore")
 		f.text(&o.JournalSchema, "journal-schema", "", "SCHEMA", "where the target keeps the journal (pghaul_journal)")
 		f.boolean(&o.NoJournal, "no-journal", "", "keep no journal: what is interrupted cannot be resumed")
+		f.text(&o.SearchPath, "search-path", "", "SCHEMA[,SCHEMA]...", "search_path for indexes, constraints and materialized\nviews whose functions need one")
 		f.choice(&o.StopAfter, "stop-after", "", "stop after this phase", restorePhases...)
 		annotate(f.Lookup("stop-after"), valueName, "PHASE")
 		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
@@ -91,6 +92,11 @@ func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options
 	for _, pair := range [][]string{{"data-only", "schema-only"}, {"data-only", "create"}, {"resume", "no-journal"}, {"journal-schema", "no-journal"}} {
 		if err := exclusive(c, pair...); err != nil {
 			return o, err
+		}
+	}
+	if c.Flags().Changed("search-path") {
+		if err := restore.CheckSearchPath(o.SearchPath); err != nil {
+			return o, usagef("option --search-path: %v", err).hint("names of schemas with commas between, in double quotes where they are not in lower case")
 		}
 	}
 	o.OnExisting = restore.OnExisting(r.onExisting)
@@ -178,6 +184,9 @@ func goOnHint(sum *restore.Summary) string {
 	const insufficientPrivilege = "42501"
 	if slices.ContainsFunc(sum.Gaps, func(g restore.Gap) bool { return g.SQLState == insufficientPrivilege }) {
 		return "the role lacks rights (42501): restore as one that has them, or with --no-owner and --no-privileges; the same command with --resume tries again what is missing"
+	}
+	if restore.NeedsSearchPath(sum.Gaps) {
+		return "the same command with --resume goes on from here; with --search-path it names the schemas of functions that need one"
 	}
 	return "the same command with --resume goes on from here"
 }
