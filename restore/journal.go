@@ -20,8 +20,11 @@ type journal struct {
 	phases   map[string]bool // finished
 	begun    map[string]bool // by an earlier run
 	segments map[string]bool // by segmentKey
-	gaps     []journalGap
-	choice   string
+
+	sequencesKept bool // no crash has put unlogged sequences back since they were set
+
+	gaps   []journalGap
+	choice string
 }
 
 // journalGap is something that could not be made, for another try.
@@ -100,6 +103,7 @@ func (j *journal) readRows(ctx context.Context, c *pg.Conn) error {
 	if err != nil {
 		return pg.Wrap(err, "journal of segments")
 	}
+	j.sequencesKept = j.segments[" "+PhaseSequences]
 	rows, err = c.Query(ctx, `SELECT phase, entry, kind, name, sqlstate, message FROM `+j.table("gap")+` ORDER BY n`)
 	if err != nil {
 		return pg.Wrap(err, "journal of gaps")
@@ -145,6 +149,9 @@ func (j *journal) finish(ctx context.Context, c *pg.Conn, phase string, gaps []j
 	for _, g := range gaps {
 		sql += fmt.Sprintf("INSERT INTO %s (phase, entry, kind, name, sqlstate, message) VALUES (%s, %d, %s, %s, %s, %s); ", j.table("gap"),
 			c.TextLiteral(phase), g.Entry, c.TextLiteral(g.Kind), c.TextLiteral(g.Name), c.TextLiteral(g.SQLState), c.TextLiteral(g.Message))
+	}
+	if phase == PhaseSequences { // gone after a crash, like the state of unlogged sequences
+		sql += fmt.Sprintf("INSERT INTO %s (dump_id, target, segment, rows) VALUES (%s, '', %s, 0) ON CONFLICT DO NOTHING; ", j.table("segment_unlogged"), c.TextLiteral(j.dumpID), c.TextLiteral(phase))
 	}
 	err := c.Exec(ctx, sql+j.phaseSQL(c, phase)+"; COMMIT")
 	if err != nil {

@@ -23,6 +23,9 @@ import (
 
 // data loads all segments, as many at a time as there are jobs.
 func (j *job) data(ctx context.Context) error {
+	if err := j.quiet(ctx); err != nil {
+		return err
+	}
 	if err := j.checkTablesKnown(ctx); err != nil {
 		return err
 	}
@@ -32,18 +35,21 @@ func (j *job) data(ctx context.Context) error {
 	backends, stop := j.watchServer(ctx)
 	defer stop()
 	q := newQueue(j.plan.tables)
-	group, ctx := errgroup.WithContext(ctx)
+	group, loading := errgroup.WithContext(ctx)
 	for range min(j.o.Jobs, max(1, j.plan.segments)) {
 		group.Go(func() error {
 			w := &worker{job: j, backends: backends}
 			defer w.close()
-			return w.run(ctx, q)
+			return w.run(loading, q)
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return ctxOf(j, q)
+	if err := ctxOf(j, q); err != nil {
+		return err
+	}
+	return j.loud(ctx)
 }
 
 // ctxOf tells a data phase that has loaded everything from one that was ended between two segments.
@@ -88,8 +94,12 @@ type worker struct {
 }
 
 func (w *worker) connect(ctx context.Context) (err error) {
-	if w.conn, err = w.connectData(ctx); err == nil {
-		w.backends.Add(w.conn.PID())
+	if w.conn, err = w.connectData(ctx); err != nil {
+		return err
+	}
+	w.backends.Add(w.conn.PID())
+	if w.replica {
+		err = w.conn.Exec(ctx, setReplica)
 	}
 	return err
 }

@@ -33,6 +33,9 @@ func (j *job) orderTables(ctx context.Context, f *findings) error {
 		for _, parent := range byOID[k.To] {
 			parent.freeze = false // its TRUNCATE would be refused
 		}
+		if j.replica {
+			continue // they are not looked at
+		}
 		if k.From != k.To {
 			for _, child := range byOID[k.From] {
 				for _, parent := range byOID[k.To] {

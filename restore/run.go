@@ -58,6 +58,7 @@ type job struct {
 	resumed   bool                  // the journal was there
 	complete  bool                  // it has all segments
 	created   bool                  // this run made the database
+	replica   bool                  // rows are loaded without firing triggers, see quiet
 	damaged   map[string]bool       // files, by path below the dump
 	monetary  string                // lc_monetary of the target
 	usedDrops map[string]bool       // of --drop-column

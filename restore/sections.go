@@ -316,7 +316,7 @@ func (j *job) again(ctx context.Context, phase string) error {
 	case PhasePreData, PhasePostData, PhaseLargeObjects:
 		return j.entriesAgain(ctx, gaps)
 	case PhaseSequences:
-		return j.setSequences(ctx, namedBy(gaps))
+		return j.sequencesAgain(ctx, gaps)
 	case PhaseMatViews:
 		return j.refresh(ctx, namedBy(gaps))
 	case PhaseProof:

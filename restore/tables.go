@@ -191,6 +191,9 @@ func (j *job) checkTable(f *findings, t *loadTable) {
 	if t.target.Kind == 'p' && t.into == t.name && t.entry.Kind != "partitioned table" {
 		f.warn(name, "a table", "a partitioned table: the rows are routed", "")
 	}
+	if j.resumed && !j.o.DataOnly && t.done() {
+		return // nothing goes in: what post-data has made is in nobody's way
+	}
 	if t.target.RowSecurity {
 		f.bad(name, "", "row-level security applies to this role (SQLSTATE 0A000)", "restore as the table's owner or with a role that has BYPASSRLS")
 	}

@@ -18,13 +18,14 @@ import (
 
 // SQLSTATEs that decisions hang on; see src/backend/utils/errcodes.txt.
 const (
-	StateLockNotAvailable  = "55P03"
-	StateUniqueViolation   = "23505"
-	StateUndefinedTable    = "42P01"
-	StateUndefinedDatabase = "3D000"
-	StateInvalidSchema     = "3F000"
-	StateDuplicateTable    = "42P07"
-	StateQueryCanceled     = "57014"
+	StateLockNotAvailable      = "55P03"
+	StateUniqueViolation       = "23505"
+	StateUndefinedTable        = "42P01"
+	StateUndefinedDatabase     = "3D000"
+	StateInvalidSchema         = "3F000"
+	StateDuplicateTable        = "42P07"
+	StateQueryCanceled         = "57014"
+	StateInsufficientPrivilege = "42501"
 )
 
 // State gives the SQLSTATE of a server's error, or "".

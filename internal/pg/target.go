@@ -33,8 +33,8 @@ type Target struct {
 	MayInsert   bool
 	MaySelect   bool
 	MayTruncate bool
-	OnInsert    []string // enabled triggers that an INSERT fires
-	OnTruncate  []string // enabled triggers that a TRUNCATE fires
+	OnInsert    []string // triggers that an INSERT of this session fires
+	OnTruncate  []string // triggers that a TRUNCATE of this session fires
 }
 
 // Qualified gives the relation's name as a key.
@@ -51,7 +51,7 @@ func (c *Conn) Targets(ctx context.Context, names []Qualified) (map[Qualified]*T
 	}
 	triggers := func(bit int) string {
 		return fmt.Sprintf(`ARRAY(SELECT t.tgname::text FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal
- AND t.tgenabled IN ('O','A') AND (t.tgtype & %d) <> 0 ORDER BY 1)`, bit)
+ AND t.tgenabled IN ('A', CASE pg_catalog.current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END) AND (t.tgtype & %d) <> 0 ORDER BY 1)`, bit)
 	}
 	rows, err := c.Query(ctx, `WITH RECURSIVE up(leaf, parent) AS (
  SELECT i.inhrelid, i.inhparent FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid WHERE p.relispartition
