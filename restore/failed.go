@@ -83,6 +83,8 @@ func (f *Failed) Hint() string {
 		first = own + "; then "
 	} else if pg.State(f.Err) == "53100" {
 		first = "the target's disk is full: make room; then "
+	} else if f.Phase == PhaseData && slices.Contains(notFoundStates, pg.State(f.Err)) {
+		first = "a function that the table's constraints or columns call finds nothing with an empty search_path: ALTER FUNCTION … SET search_path on the target; then "
 	}
 	if f.JournalSchema == "" {
 		return first + "start again with an empty target: without a journal the restore can't go on where it stopped"

@@ -115,3 +115,29 @@ CREATE MATERIALIZED VIEW m AS SELECT rated(2) AS v; CREATE MATERIALIZED VIEW n A
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestCheckThatNeedsASearchPath: rows that a CHECK lets in only with a search_path stay out whole, and the way to mend it leads to the end.
+func TestCheckThatNeedsASearchPath(t *testing.T) {
+	source := pgtest.DB(t, `CREATE SCHEMA aaa; CREATE SCHEMA zzz; SET search_path = zzz; CREATE TABLE zzz.room (name text PRIMARY KEY);
+CREATE FUNCTION zzz.known(text) RETURNS bool LANGUAGE sql STABLE AS 'SELECT EXISTS (SELECT 1 FROM room WHERE name = $1) OR NOT EXISTS (SELECT 1 FROM room)';
+CREATE TABLE aaa.booking (id int PRIMARY KEY, room text NOT NULL CHECK (zzz.known(room))); INSERT INTO zzz.room VALUES ('blue'), ('green'); INSERT INTO aaa.booking VALUES (1, 'blue'), (2, 'green')`)
+	dir := takeDump(t, source)
+	target := pgtest.DB(t)
+	o := options(t, dir, target)
+	_, err := restore.Run(context.Background(), o)
+	var failed *restore.Failed
+	if !errors.As(err, &failed) || failed.Phase != restore.PhaseData || !strings.Contains(err.Error(), "aaa.booking") || !strings.Contains(err.Error(), "42P01") {
+		t.Fatalf("error %v", err)
+	}
+	if h := failed.Hint(); !strings.Contains(h, "ALTER FUNCTION … SET search_path") || !strings.Contains(h, "--resume") {
+		t.Errorf("hint %q", h)
+	}
+	if got := pgtest.SQL(t, target, `SELECT count(*) FROM aaa.booking`); got != "0" {
+		t.Errorf("%s rows got in", got)
+	}
+	pgtest.SQL(t, target, `ALTER FUNCTION zzz.known SET search_path = zzz`)
+	o.Resume = true
+	wantGaps(t, mustRestore(t, o))
+	same(t, source, target, `SELECT * FROM aaa.booking ORDER BY 1`)
+	untouched(t, target)
+}
