@@ -5,7 +5,7 @@ BIN := bin/pghaul
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test test-matrix race fuzz lint bench generate cases clean
+.PHONY: build setup demo test test-matrix race fuzz lint bench soak generate cases clean
 
 build: ## the program, in bin/
 	go build -o $(BIN) ./cmd/pghaul
@@ -34,6 +34,9 @@ lint: ## .golangci.yml
 
 bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
 	go run ./internal/bench -pghaul $(BIN)
+
+soak: setup build ## random databases under random faults, for SOAK=10m; SEED=N repeats a run
+	go run ./internal/soak -pghaul $(BIN) -for $(or $(SOAK),10m) -seed $(or $(SEED),0)
 
 generate: ## goldens and other generated files
 	go generate ./...

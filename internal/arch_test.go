@@ -59,6 +59,9 @@ var rules = map[string]rule{
 	// Measures from outside, with the built program.
 	"internal/bench": {ours: []string{"internal/pgcluster", "internal/pgtools"}},
 
+	// Breaks things from outside, with the built program.
+	"internal/soak": {ours: []string{"internal/netfault", "internal/pgcluster"}, others: []string{pgx}},
+
 	// What people read.
 	"internal/show":   {ours: []string{"format"}, others: []string{"github.com/rivo/uniseg"}},
 	"internal/watch":  {ours: []string{"internal/progress", "internal/show"}, others: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},

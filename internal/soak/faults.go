@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,10 +26,10 @@ type fault struct {
 	fatal  bool                                                      // the program cannot survive it
 }
 
-// due waits until it is time. false: the job has ended before.
-func (f *fault) due(j *job) bool {
+// due waits until it is time: its phase has begun, or a later one when the job has no such. false: the job has ended before.
+func (f *fault) due(j *job, phases []string) bool {
 	for phase := range j.phases {
-		if phase != f.phase {
+		if slices.Index(phases, phase) < slices.Index(phases, f.phase) {
 			continue
 		}
 		t := time.NewTimer(f.delay)
@@ -45,8 +46,8 @@ func (f *fault) due(j *job) bool {
 
 // Phases that faults wait for.
 var (
-	dumpPhases    = []string{"plan", "snapshot", "schema", "data", "manifest"}
-	restorePhases = []string{"preflight", "pre-data", "data", "data", "data", "large-objects", "sequences", "proof", "post-data", "post-data", "matviews", "analyze"}
+	dumpPhases    = []string{"plan", "data", "finish"}
+	restorePhases = []string{"preflight", "pre-data", "data", "large-objects", "sequences", "proof", "post-data", "matviews", "analyze"}
 )
 
 // kinds are the faults by name; a dump meets the first ones only, since a crash empties the source's unlogged tables.
@@ -84,7 +85,7 @@ func randomFault(rnd *rand.Rand, ofDump bool) *fault {
 	}
 	f := kinds[rnd.IntN(n)]
 	f.phase = phases[rnd.IntN(len(phases))]
-	f.delay = time.Duration(rnd.IntN([]int{2, 50, 400}[rnd.IntN(3)])) * time.Millisecond
+	f.delay = time.Duration(rnd.IntN([]int{2, 20, 100, 300}[rnd.IntN(4)])) * time.Millisecond
 	if f.rule != nil {
 		rule := *f.rule
 		rule.Match = matches[rnd.IntN(len(matches))]

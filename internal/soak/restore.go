@@ -27,7 +27,7 @@ func (r *round) restoreIt(ctx context.Context) error {
 	if err := r.fresh(ctx, "target"); err != nil {
 		return err
 	}
-	left := 1 + r.rnd.IntN(5)
+	left := 2 + r.rnd.IntN(6)
 	for range left + 3 {
 		var f *fault
 		if left > 0 {

@@ -129,10 +129,14 @@ func (r *round) under(ctx context.Context, f *fault, name string, args ...string
 		return j, false, err
 	}
 	var serr error
+	phases := restorePhases
+	if name == "dump" {
+		phases = dumpPhases
+	}
 	switch {
 	case f.strike != nil && f.rule != nil:
 		hit, serr = f.strike(ctx, r, j)
-	case f.strike != nil && f.due(j):
+	case f.strike != nil && f.due(j, phases):
 		hit, serr = f.strike(ctx, r, j)
 	}
 	_, err = j.wait()
@@ -160,7 +164,7 @@ func (r *round) takeDump(ctx context.Context) error {
 		"--segment-size", []string{"64kB", "64kB", "256kB", "1MB", "0"}[r.rnd.IntN(5)], r.dsn("source"), "-f", r.dump}
 	for try := range 4 {
 		var f *fault
-		if try < 3 && r.rnd.IntN(4) > 0 {
+		if try < 3 && r.rnd.IntN(5) > 0 {
 			f = randomFault(r.rnd, true)
 		}
 		j, hit, err := r.under(ctx, f, "dump", args...)
