@@ -124,7 +124,40 @@ func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selectio
 		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "large objects", Name: format.Name(fmt.Sprintf("%d large objects", p.largeObjs)), Why: "not chosen"})
 		p.largeObjs = 0
 	}
-	return nil
+	return p.hidden(ctx, o, sel, l.conn)
+}
+
+// hidden refuses large objects that the role may not read, and says what pg_dump will pass over in silence.
+func (p *plan) hidden(ctx context.Context, o *Options, sel *selection, conn *pg.Conn) error {
+	if p.largeObjs > 0 && !o.DataOnly {
+		unreadable, err := conn.HiddenLargeObjects(ctx)
+		if err != nil {
+			return err
+		}
+		if len(unreadable) > 0 {
+			why := "the role may not read it"
+			if more := len(unreadable) - 1; more > 0 {
+				why += fmt.Sprintf(", nor %d more", more)
+			}
+			return &Refused{Problems: []Problem{{Object: fmt.Sprintf("large object %d", unreadable[0]), Why: why, Hint: "GRANT SELECT ON LARGE OBJECT, or leave them out with --no-large-objects"}}}
+		}
+	}
+	if o.DataOnly || sel.partial() {
+		return nil
+	}
+	subscriptions, err := conn.HiddenSubscriptions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range subscriptions {
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "subscription", Name: name, Why: "only a superuser may read it"})
+		p.warnings = append(p.warnings, fmt.Sprintf("subscription %s is left out: only a superuser may read it", name))
+	}
+	mappings, err := conn.HiddenUserMappings(ctx)
+	if mappings > 0 {
+		p.warnings = append(p.warnings, fmt.Sprintf("user mappings, %d of them, are without their options: only their server's owner may read these", mappings))
+	}
+	return err
 }
 
 // keep gives the materialized views that belong to the dump.
@@ -193,11 +226,32 @@ func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *sel
 			p.tables = append(p.tables, t)
 		}
 	}
+	if err := p.checkPolicies(ctx, l.conn); err != nil {
+		return err
+	}
 	if err := p.checkTypes(ctx, o, l.conn); err != nil {
 		return err
 	}
 	p.cutSegments(o, l.conn.Version)
 	return nil
+}
+
+// checkPolicies refuses tables of which the role would not see all rows.
+func (p *plan) checkPolicies(ctx context.Context, conn *pg.Conn) error {
+	byOID := map[uint32]*table{}
+	oids := make([]uint32, len(p.tables))
+	for i, t := range p.tables {
+		byOID[t.rel.OID], oids[i] = t, t.rel.OID
+	}
+	filtered, err := conn.PoliciesApply(ctx, oids)
+	if err != nil || len(filtered) == 0 {
+		return err
+	}
+	problems := make([]Problem, len(filtered))
+	for i, oid := range filtered {
+		problems[i] = Problem{Object: byOID[oid].rel.String(), Why: "row-level security would hide rows from the role", Hint: "dump with a role that has BYPASSRLS, or leave it out with -T"}
+	}
+	return &Refused{Problems: problems}
 }
 
 // withoutWhere gives the condition of an extension's configuration table: its script says WHERE before it.

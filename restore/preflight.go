@@ -58,7 +58,7 @@ func (j *job) preflightA(ctx context.Context) error {
 
 // examine makes the checks of preflight A on the connected server. It writes nothing.
 func (j *job) examine(ctx context.Context, f *findings) error {
-	checks := []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders}
+	checks := []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders, j.checkOrdinary}
 	if j.onTarget {
 		checks = append(checks, j.checkJournal, j.checkBuiltinSamples, j.checkExisting)
 	}

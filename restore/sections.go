@@ -207,6 +207,10 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 		if err == nil || tolerant && isThere(failed, err) {
 			continue
 		}
+		if failed.Desc == "COMMENT" && strings.HasPrefix(failed.Name, "EXTENSION ") && pg.State(err) == pg.StateInsufficientPrivilege {
+			j.warn("the comment on %s stays as it is: the extension belongs to another role", strings.ToLower(failed.Name))
+			continue
+		}
 		if missing[failed.DumpID] {
 			j.logf("not counted, because it could not be made: %s", err)
 			continue
