@@ -29,15 +29,16 @@ const (
 
 // job is a dump under way.
 type job struct {
-	options *Options
-	id      string
-	started time.Time
-	tools   *pgtools.Tools
-	leader  *leader
-	plan    *plan
-	folder  *folder // nil for a single file or stream
-	pool    *pipeline.Pool
-	schema  *format.StoredFile
+	options  *Options
+	id       string
+	started  time.Time
+	tools    *pgtools.Tools
+	toolConn pgtools.Conn // of pg_dump
+	leader   *leader
+	plan     *plan
+	folder   *folder // nil for a single file or stream
+	pool     *pipeline.Pool
+	schema   *format.StoredFile
 }
 
 func (o *Options) logf(format string, args ...any) {
@@ -91,7 +92,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 	o.DSN = pinned
 	o.Tracker.SetSource(o.DSN.String())
 	if !o.DataOnly {
-		if err := j.findTools(conn); err != nil {
+		if err := j.findTools(ctx, conn); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +103,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 		return nil, err
 	}
 	if o.DataOnly && j.plan.largeObjs > 0 { // rows alone need no pg_dump, so that servers newer than ours will do
-		if err := j.findTools(conn); err != nil {
+		if err := j.findTools(ctx, conn); err != nil {
 			return nil, err
 		}
 	}
@@ -122,10 +123,14 @@ func cancelled(ctx context.Context, err error) error {
 }
 
 // findTools finds a pg_dump for the server's version, unless a single file is wanted.
-func (j *job) findTools(conn *pg.Conn) (err error) {
-	if j.folderWanted() {
-		j.tools, err = pgtools.Find(j.options.PgBinDir, conn.Version/10000)
+func (j *job) findTools(ctx context.Context, conn *pg.Conn) (err error) {
+	if !j.folderWanted() {
+		return nil
 	}
+	if j.tools, err = pgtools.Find(j.options.PgBinDir, conn.Version/10000); err != nil {
+		return err
+	}
+	j.toolConn, err = conn.ToolConn(ctx, j.options.DSN)
 	return err
 }
 

@@ -30,7 +30,7 @@ func (j *job) schemaArchive(ctx context.Context) (*format.StoredFile, error) {
 		return nil, err
 	}
 	defer f.Close()
-	lines, err := j.tools.Dump(ctx, o.DSN.ToolConn(), j.dumpArguments(filepath.Join(j.folder.path, part))...)
+	lines, err := j.tools.Dump(ctx, j.toolConn, j.dumpArguments(filepath.Join(j.folder.path, part))...)
 	for _, line := range lines {
 		o.logf("%s", line)
 	}

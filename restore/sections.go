@@ -122,7 +122,7 @@ var failedEntry = regexp.MustCompile(`from TOC entry (\d+); \d+ \d+ `)
 
 // runRestore runs pg_restore on the target.
 func (j *job) runRestore(ctx context.Context, tools *pgtools.Tools, list string, args []string) (*pgtools.Result, error) {
-	conn, err := j.toolConn(ctx)
+	conn, err := j.leader.ToolConn(ctx, j.o.DSN)
 	if err != nil {
 		return nil, err
 	}
@@ -135,16 +135,6 @@ func (j *job) runRestore(ctx context.Context, tools *pgtools.Tools, list string,
 		args = append(slices.Clone(args), "--use-list="+path)
 	}
 	return tools.Restore(ctx, conn, nil, append(slices.Clone(args), j.archive.path)...)
-}
-
-// toolConn says how pg_restore reaches the target. A database that is read-only by default has to be told otherwise.
-func (j *job) toolConn(ctx context.Context) (pgtools.Conn, error) {
-	conn := j.o.DSN.ToolConn()
-	readOnly, err := j.leader.ReadOnlyByDefault(ctx)
-	if readOnly {
-		conn.Extra["options"] = "-c default_transaction_read_only=off"
-	}
-	return conn, err
 }
 
 // writeList writes a list of entries for pg_restore -L.

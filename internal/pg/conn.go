@@ -46,6 +46,7 @@ type Conn struct {
 	Version  int    // server_version_num
 	Encoding string // server_encoding
 	waits    *waits
+	lifted   bool // timeouts, by the startup packet: what the database prefers cannot be seen any more
 }
 
 // waits tells an observer when a read from the server begins and ends.
@@ -89,6 +90,22 @@ func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 		config.RuntimeParams["application_name"] = o.AppName
 	}
 	delete(config.RuntimeParams, "client_encoding")
+	c, err := connect(ctx, config, o, dsn, observed)
+	if err != nil && c != nil && (ConnectionLost(err) || State(err) == StateQueryCanceled) && ctx.Err() == nil {
+		// A timeout of the database is so short that nobody gets to lift it. The startup packet can, though poolers do not take that.
+		config.RuntimeParams["options"] = strings.TrimSpace(config.RuntimeParams["options"] + c.noTimeouts())
+		if c, err = connect(ctx, config, o, dsn, observed); c != nil {
+			c.lifted = true
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect opens a session. One that could be opened and not prepared is closed, and given with the error.
+func connect(ctx context.Context, config *pgx.ConnConfig, o Options, dsn *DSN, observed *waits) (*Conn, error) {
 	raw, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, &ConnectError{Target: dsn.String(), User: config.User, Err: err}
@@ -96,9 +113,21 @@ func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 	c := &Conn{Conn: raw, waits: observed}
 	if err := c.prepare(ctx, o); err != nil {
 		c.Close()
-		return nil, err
+		return c, err
 	}
 	return c, nil
+}
+
+// noTimeouts are options that lift what the database or the role limits sessions to.
+func (c *Conn) noTimeouts() string {
+	options := " -c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
+	if c.Version >= 140000 {
+		options += " -c idle_session_timeout=0"
+	}
+	if c.Version >= 170000 {
+		options += " -c transaction_timeout=0"
+	}
+	return options
 }
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -151,7 +180,7 @@ func (c *Conn) sessionSettings(o Options) string {
 	set := []string{
 		"client_encoding = " + QuoteLiteral(encoding), "client_min_messages = warning", "search_path = ''", "row_security = off",
 		"synchronize_seqscans = off", "max_parallel_workers_per_gather = 0", "DateStyle = ISO", "IntervalStyle = postgres",
-		"TimeZone = 'UTC'", "extra_float_digits = 3", "bytea_output = hex", "xmloption = content", "array_nulls = on",
+		"TimeZone = 'UTC'", "extra_float_digits = 3", "bytea_output = hex", "xmloption = content", "array_nulls = on", "transform_null_equals = off",
 		"standard_conforming_strings = on", "quote_all_identifiers = off", "default_transaction_read_only = off",
 		"default_transaction_isolation = 'read committed'", "default_transaction_deferrable = off",
 		"statement_timeout = 0", "lock_timeout = 0", "idle_in_transaction_session_timeout = 0",

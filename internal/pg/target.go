@@ -310,9 +310,3 @@ func (c *Conn) Names(ctx context.Context, oids []uint32) ([]Qualified, error) {
 	}
 	return collect(rows, "names of relations", pgx.RowToStructByPos[Qualified])
 }
-
-// ReadOnlyByDefault tells whether the database or the role makes new sessions read-only.
-func (c *Conn) ReadOnlyByDefault(ctx context.Context) (yes bool, err error) {
-	err = c.QueryRow(ctx, `SELECT reset_val = 'on' FROM pg_catalog.pg_settings WHERE name = 'default_transaction_read_only'`).Scan(&yes)
-	return yes, Wrap(err, "default_transaction_read_only")
-}

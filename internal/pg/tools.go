@@ -6,8 +6,10 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/bytehaul/pghaul/internal/pgtools"
@@ -26,6 +28,46 @@ func (d *DSN) ToolConn() pgtools.Conn {
 		}
 	}
 	return conn
+}
+
+// toolSettings are what definitions must be read and written under. pg_dump and pg_restore set some of them, but only after they have connected, which a short timeout
+// does not let them; those that decide what a literal or an expression means they leave as they are.
+var toolSettings = []struct{ name, value string }{
+	{"statement_timeout", "0"}, {"lock_timeout", "0"}, {"idle_in_transaction_session_timeout", "0"}, {"idle_session_timeout", "0"}, {"transaction_timeout", "0"},
+	{"default_transaction_read_only", "off"}, {"default_transaction_isolation", "read committed"}, {"default_transaction_deferrable", "off"},
+	{"DateStyle", "ISO"}, {"IntervalStyle", "postgres"}, {"array_nulls", "on"}, {"transform_null_equals", "off"}, {"xmloption", "content"}, {"standard_conforming_strings", "on"},
+}
+
+// ToolConn says how pg_dump and pg_restore reach the database of d, which is c's, and takes from them what the database or the role prefers and would harm. An ordinary
+// database gets no such options, since poolers refuse them.
+func (c *Conn) ToolConn(ctx context.Context, d *DSN) (pgtools.Conn, error) {
+	conn := d.ToolConn()
+	names := make([]string, len(toolSettings))
+	for i, s := range toolSettings {
+		names[i] = s.name
+	}
+	rows, err := c.Query(ctx, `SELECT name, reset_val FROM pg_catalog.pg_settings WHERE name = ANY($1)`, names)
+	preferred := map[string]string{}
+	var name, value string
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&name, &value}, func() error { preferred[name] = value; return nil })
+	}
+	if err != nil {
+		return conn, Wrap(err, "settings of the database")
+	}
+	var options []string
+	for _, s := range toolSettings {
+		// DateStyle holds the order of day and month too, which no output of ISO depends on.
+		now, known := preferred[s.name]
+		same := now == s.value && !(c.lifted && strings.HasSuffix(s.name, "_timeout")) || s.name == "DateStyle" && strings.HasPrefix(now, s.value+",")
+		if known && !same {
+			options = append(options, "-c "+s.name+"="+strings.ReplaceAll(s.value, " ", `\ `))
+		}
+	}
+	if len(options) > 0 {
+		conn.Extra["options"] = strings.Join(options, " ")
+	}
+	return conn, nil
 }
 
 // sslMode is what sslmode the driver resolved, where a service file or the environment named it: the child must not trust more than we do.
