@@ -49,7 +49,10 @@ func (j *job) data(ctx context.Context) error {
 	if err := ctxOf(j, q); err != nil {
 		return err
 	}
-	return j.loud(ctx)
+	if err := j.loud(ctx); err != nil || !j.o.DisableTriggers {
+		return err
+	}
+	return j.checkKeys(ctx)
 }
 
 // ctxOf tells a data phase that has loaded everything from one that was ended between two segments.

@@ -60,7 +60,7 @@ func (j *job) preflightA(ctx context.Context) error {
 func (j *job) examine(ctx context.Context, f *findings) error {
 	checks := []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders, j.checkOrdinary}
 	if j.onTarget {
-		checks = append(checks, j.checkJournal, j.checkBuiltinSamples, j.checkExisting)
+		checks = append(checks, j.checkJournal, j.checkBuiltinSamples, j.disableTriggers, j.checkExisting)
 	}
 	for _, check := range checks {
 		if err := check(ctx, f); err != nil {

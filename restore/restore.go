@@ -33,6 +33,8 @@ type Options struct {
 
 	Schemas, ExcludeSchemas, Tables, ExcludeTables []string // psql patterns over the dump's tables
 
+	DisableTriggers bool // data only: rows go past triggers and foreign keys, and the keys are checked afterwards
+
 	AllowCast   bool     // let the server cast values whose type the target's column has not
 	DropColumns []string // [schema.]table.column whose values stay behind
 

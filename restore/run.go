@@ -142,6 +142,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("on existing rows: %q is none of fail, truncate, append", string(o.OnExisting))
 	case o.Create && o.DataOnly:
 		return errors.New("a new database has no tables: --create and --data-only exclude each other")
+	case o.DisableTriggers && !o.DataOnly:
+		return withHint(errors.New("--disable-triggers is for tables that are there already"), "add --data-only")
 	case o.OnExisting != Fail && !o.DataOnly:
 		return withHint(fmt.Errorf("--on-existing %s is for tables that are there already", o.OnExisting), "add --data-only")
 	case o.Resume && o.NoJournal:

@@ -309,6 +309,8 @@ func (j *job) again(ctx context.Context, phase string) error {
 	switch phase {
 	case PhasePreData, PhasePostData, PhaseLargeObjects:
 		return j.entriesAgain(ctx, gaps)
+	case PhaseData:
+		return j.dataAgain(ctx, gaps)
 	case PhaseSequences:
 		return j.sequencesAgain(ctx, gaps)
 	case PhaseMatViews:

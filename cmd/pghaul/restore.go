@@ -69,6 +69,7 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 	groupOf(c, "How to restore", false, func(f flags) {
 		f.boolean(&o.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
 		f.choice(&r.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
+		f.boolean(&o.DisableTriggers, "disable-triggers", "", "rows go past the triggers and foreign keys of tables\nthat exist; foreign keys are checked afterwards")
 		f.boolean(&o.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
 		f.list(&o.DropColumns, "drop-column", "", "TABLE.COLUMN", "leave a column behind that the target lacks")
 		f.boolean(&o.NoProve, "no-prove", "", "do not read the rows back")
@@ -102,6 +103,9 @@ func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options
 	o.OnExisting = restore.OnExisting(r.onExisting)
 	if o.OnExisting != restore.Fail && !o.DataOnly {
 		return o, usagef("option --on-existing is for tables that are there already").hint("add --data-only")
+	}
+	if o.DisableTriggers && !o.DataOnly {
+		return o, usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
 	}
 	var err error
 	if o.DSN, err = r.conn.target(args[1:]); err != nil {
