@@ -91,6 +91,9 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 	pinned := o.DSN.Pin(conn)
 	o.DSN = pinned
 	o.Tracker.SetSource(o.DSN.String())
+	if err := conn.RefusePooler(ctx, o.DSN); err != nil {
+		return nil, err
+	}
 	if !o.DataOnly {
 		if err := j.findTools(ctx, conn); err != nil {
 			return nil, err

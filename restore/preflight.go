@@ -160,6 +160,9 @@ func (j *job) connectTarget(ctx context.Context) error {
 	}
 	j.leader, j.onTarget = c, true
 	j.o.DSN = j.o.DSN.Pin(c)
+	if err := c.RefusePooler(ctx, j.o.DSN); err != nil {
+		return err
+	}
 	if j.checking {
 		return nil
 	}

@@ -50,5 +50,6 @@ if [ "$(tree)" != "$before" ]; then
 fi
 
 [ -d "${PGHAUL_DATASETS:-../shared/datasets}" ] || printf '\n**** NOT TESTED: pagila, chinook and northwind; PGHAUL_DATASETS names no folder that holds them\n' >&2
+command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || printf '\n**** NOT TESTED: connection poolers: there is no pgbouncer (apt-get install pgbouncer)\n' >&2
 [ -n "${PGHAUL_MATRIX:-}" ] || printf '\n**** NOT TESTED: rows between servers of other majors (see above)\n' >&2
 step ok
