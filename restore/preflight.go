@@ -325,7 +325,7 @@ func (j *job) checkJournal(ctx context.Context, f *findings) error {
 	case state == journalOurs && !j.o.Resume:
 		f.bad(object, "", "an unfinished restore of this dump", "go on with it by --resume, "+drop)
 	case state == journalNone && j.o.Resume:
-		f.bad(object, "", "there is no journal, so nothing to resume", "leave out --resume")
+		f.bad(object, "", "there is no journal, so nothing to resume", "an earlier restore came to its end, or wrote nothing: look whether the rows are there, else leave out --resume")
 	case state == journalOurs && j.journal.choice != j.fingerprint():
 		f.bad(object, "the unfinished restore was started with "+j.journal.choice, "this one with "+j.fingerprint(), "go on with the options that it was started with")
 	case state == journalOurs:

@@ -90,7 +90,7 @@ func randomFault(rnd *rand.Rand, ofDump bool) *fault {
 		rule := *f.rule
 		rule.Match = matches[rnd.IntN(len(matches))]
 		rule.Times = 1 + rnd.IntN(3)
-		if rule.Then != netfault.None {
+		if rule.Then != netfault.None && rnd.IntN(3) > 0 { // else the very answer is lost
 			rule.After = int64(rnd.IntN(1 + rnd.IntN(reach)))
 		}
 		f.rule = &rule

@@ -18,6 +18,9 @@ func (r *round) restoreArgs(resume bool) []string {
 	if resume {
 		args = append(args, "--resume")
 	}
+	if r.rowsOnly {
+		args = append(args, "--data-only", "--on-existing=truncate", "--yes")
+	}
 	return append(args, r.dump, r.dsn("target"))
 }
 
@@ -26,6 +29,12 @@ func (r *round) restoreIt(ctx context.Context) error {
 	r.database = "target"
 	if err := r.fresh(ctx, "target"); err != nil {
 		return err
+	}
+	if r.rowsOnly = r.rnd.IntN(5) == 0; r.rowsOnly {
+		r.tell("rows alone, into tables that hold some")
+		if err := r.makeTables(ctx); err != nil {
+			return err
+		}
 	}
 	left := 2 + r.rnd.IntN(6)
 	for range left + 3 {
@@ -50,6 +59,21 @@ func (r *round) restoreIt(ctx context.Context) error {
 		}
 	}
 	return errors.New("the restore never came to its end")
+}
+
+// makeTables gives the target the source's tables, and rows that must go.
+func (r *round) makeTables(ctx context.Context) error {
+	bin := r.cluster.BinDir()
+	script := filepath.Join(r.dir, "tables.sql")
+	for _, cmd := range []*exec.Cmd{
+		exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "-s", "--section=pre-data", "-f", script, "-d", r.cluster.DSN("source")),
+		exec.CommandContext(ctx, filepath.Join(bin, "psql"), "-Xqv", "ON_ERROR_STOP=1", "-o", os.DevNull, "-f", script, "-c", "INSERT INTO public.t0 (id) SELECT g FROM generate_series(-10, -1) g", "-d", r.cluster.DSN("target")),
+	} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", cmd.Path, err, out)
+		}
+	}
+	return nil
 }
 
 // judge says what to do after a restore that did not end well. done: all is there nevertheless, and will be compared.
@@ -90,7 +114,7 @@ func (r *round) done(ctx context.Context, j *job) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !resumable && r.want.differs(got) == nil {
+	if !resumable && r.wanted().differs(got) == nil {
 		r.tell("  it was done already")
 		return true, nil
 	}
