@@ -30,6 +30,13 @@ func TestSettingSQL(t *testing.T) {
 	}
 }
 
+func TestRoleSettingSQL(t *testing.T) {
+	got, err := settingSQL(`d"b`, format.DatabaseSetting{Name: "work_mem", Value: "1MB", Role: `a"b`})
+	if want := `ALTER ROLE "a""b" IN DATABASE "d""b" SET "work_mem" TO '1MB'`; got != want || err != nil {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+}
+
 func TestGrantSQL(t *testing.T) {
 	cases := []struct {
 		grant format.Grant

@@ -106,3 +106,32 @@ func TestFidelity(t *testing.T) {
 		})
 	}
 }
+
+// TestCreateWithICU: a database made by --create sorts as the source does, whatever library does it.
+func TestCreateWithICU(t *testing.T) {
+	cluster := pgtest.Cluster(t)
+	admin, source, target := cluster.DSN("postgres"), cluster.DSN("icu_source"), cluster.DSN("icu_target")
+	drop := `DROP DATABASE IF EXISTS icu_source WITH (FORCE); DROP DATABASE IF EXISTS icu_target WITH (FORCE)`
+	t.Cleanup(func() { pgtest.SQL(t, admin, drop) })
+	pgtest.SQL(t, admin, `CREATE DATABASE icu_source TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de-u-kn-true'`)
+	pgtest.SQL(t, source, `CREATE TABLE a (v text); INSERT INTO a VALUES ('10'), ('9'), ('ä'), ('z'); CREATE ROLE icu_role; ALTER ROLE icu_role IN DATABASE icu_source SET work_mem = '3MB'; COMMENT ON DATABASE icu_source IS 'naïve'`)
+	dir := takeDump(t, source)
+	pgtest.SQL(t, admin, `DROP ROLE icu_role`)
+	o := options(t, dir, target)
+	o.Create = true
+	sum := mustRestore(t, o)
+	wantGaps(t, sum, "DATABASE PROPERTIES icu_target 42704")
+	if text := strings.Join(sum.Warnings, "\n"); !strings.Contains(text, "role icu_role") {
+		t.Errorf("warnings %q lack the role", text)
+	}
+	for _, query := range []string{`SELECT datlocprovider, daticulocale, shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = current_database()`, `SELECT string_agg(v, ' ' ORDER BY v) FROM a`} {
+		same(t, source, target, query)
+	}
+	pgtest.SQL(t, admin, `CREATE ROLE icu_role`)
+	t.Cleanup(func() { pgtest.SQL(t, admin, drop); pgtest.SQL(t, admin, `DROP ROLE icu_role`) })
+	o.Resume = true
+	wantGaps(t, mustRestore(t, o))
+	if got := pgtest.SQL(t, admin, `SELECT setconfig FROM pg_db_role_setting WHERE setrole = 'icu_role'::regrole`); got != "{work_mem=3MB}" {
+		t.Errorf("setting of the role: %s", got)
+	}
+}

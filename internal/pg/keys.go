@@ -17,9 +17,12 @@ type KeyCheck struct {
 
 // KeyChecks lists the valid foreign keys of tables, those of partitions through their root where it is among the tables.
 func (c *Conn) KeyChecks(ctx context.Context, oids []uint32) ([]KeyCheck, error) {
-	parent := "0::oid"
+	parent, ordinary := "0::oid", "true"
 	if c.Version >= 110000 {
 		parent = "k.conparentid"
+	}
+	if c.Version >= 180000 {
+		ordinary = "NOT k.conperiod" // such a key holds when several rows together cover the period
 	}
 	// A key to a partitioned table has a copy for each of its partitions, which does not hold alone; a key of a partitioned table one in each
 	// partition. The query is that of RI_Initial_Check in src/backend/utils/adt/ri_triggers.c.
@@ -37,7 +40,7 @@ SELECT n.nspname::text, r.relname::text, k.conname::text, pg_catalog.format('SEL
   FROM unnest(k.conkey, k.confkey, k.conpfeqop) AS u(fk, pk, op)
   JOIN pg_catalog.pg_attribute fa ON fa.attrelid = k.conrelid AND fa.attnum = u.fk JOIN pg_catalog.pg_attribute pa ON pa.attrelid = k.confrelid AND pa.attnum = u.pk
   JOIN pg_catalog.pg_operator o ON o.oid = u.op JOIN pg_catalog.pg_namespace oper ON oper.oid = o.oprnamespace) m
- WHERE k.convalidated AND k.conrelid = ANY ($1) AND k.confrelid = top.confrelid AND NOT EXISTS (SELECT FROM k above WHERE above.oid = k.parent AND above.conrelid = ANY ($1)) ORDER BY 1, 2, 3`, oids)
+ WHERE k.convalidated AND `+ordinary+` AND k.conrelid = ANY ($1) AND k.confrelid = top.confrelid AND NOT EXISTS (SELECT FROM k above WHERE above.oid = k.parent AND above.conrelid = ANY ($1)) ORDER BY 1, 2, 3`, oids)
 	if err != nil {
 		return nil, Wrap(err, "list of foreign keys")
 	}
