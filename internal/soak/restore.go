@@ -67,7 +67,7 @@ func (r *round) makeTables(ctx context.Context) error {
 	script := filepath.Join(r.dir, "tables.sql")
 	for _, cmd := range []*exec.Cmd{
 		exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "-s", "--section=pre-data", "-f", script, "-d", r.cluster.DSN("source")),
-		exec.CommandContext(ctx, filepath.Join(bin, "psql"), "-Xqv", "ON_ERROR_STOP=1", "-o", os.DevNull, "-f", script, "-c", "INSERT INTO public.t0 (id) SELECT g FROM generate_series(-10, -1) g", "-d", r.cluster.DSN("target")),
+		exec.CommandContext(ctx, filepath.Join(bin, "psql"), "-Xqv", "ON_ERROR_STOP=1", "-o", os.DevNull, "-f", script, "-c", "INSERT INTO public.t0 (id) SELECT g FROM generate_series(1, 10) g", "-d", r.cluster.DSN("target")),
 	} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", cmd.Path, err, out)
