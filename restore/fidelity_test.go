@@ -20,12 +20,13 @@ const fidelityRoles = `CREATE ROLE fid_owner; CREATE ROLE fid_app; CREATE ROLE f
 
 // normalise takes out of a pg_dump -s what must differ between source and target.
 var normalise = []struct {
-	find    *regexp.Regexp
-	replace string
-	why     string
+	find      *regexp.Regexp
+	replace   string
+	why       string
+	sometimes bool // not every pg_dump has it
 }{
-	{regexp.MustCompile(`(?m)^\\(un)?restrict .*$`), ``, "pg_dump draws a key for every run"},
-	{regexp.MustCompile(`\bfid_(source|target_\w+)\b`), `DATABASE`, "the target has a name of its own"},
+	{regexp.MustCompile(`(?m)^\\(un)?restrict .*$`), ``, "pg_dump draws a key for every run", true},
+	{regexp.MustCompile(`\bfid_(source|target_\w+)\b`), `DATABASE`, "the target has a name of its own", false},
 }
 
 // unordered is a table whose columns pg_dump's own definition gives in another order: an attached child has them in its own, one made with
@@ -41,7 +42,7 @@ func definitions(t *testing.T, cluster *pgcluster.Cluster, dsn string) []string 
 	}
 	text := string(out)
 	for _, n := range normalise {
-		if !n.find.MatchString(text) {
+		if !n.sometimes && !n.find.MatchString(text) {
 			t.Errorf("%s: but %s finds nothing", n.why, n.find)
 		}
 		text = n.find.ReplaceAllString(text, n.replace)

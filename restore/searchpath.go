@@ -12,7 +12,8 @@ import (
 )
 
 // Restores run with an empty search_path, as pg_restore does, so that nothing is found by accident. A function that names a table without its schema
-// works only with the path of its users; an index over it, a constraint or a materialized view can be made only with that.
+// works only with the path of its users; an index over it, a constraint or a materialized view can be made only with that. Servers from 17 on
+// run such functions with a path of their own: there the function itself has to be given one.
 
 // plainName is a name that needs no quotes.
 var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_$]*$`)

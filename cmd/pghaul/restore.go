@@ -190,7 +190,7 @@ func goOnHint(sum *restore.Summary) string {
 		return "the role lacks rights (42501): restore as one that has them, or with --no-owner and --no-privileges; the same command with --resume tries again what is missing"
 	}
 	if restore.NeedsSearchPath(sum.Gaps) {
-		return "the same command with --resume goes on from here; with --search-path it names the schemas of functions that need one"
+		return "the same command with --resume goes on from here; for functions that name no schemas add --search-path (servers before 17), or ALTER FUNCTION … SET search_path"
 	}
 	return "the same command with --resume goes on from here"
 }
