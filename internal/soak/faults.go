@@ -47,7 +47,7 @@ func (f *fault) due(j *job, phases []string) bool {
 // Phases that faults wait for.
 var (
 	dumpPhases    = []string{"plan", "data", "finish"}
-	restorePhases = []string{"preflight", "pre-data", "data", "large-objects", "sequences", "proof", "post-data", "matviews", "analyze"}
+	restorePhases = []string{"preflight", "pre-data", "data", "data", "data", "data", "large-objects", "sequences", "proof", "post-data", "matviews", "analyze"}
 )
 
 // kinds are the faults by name; a dump meets the first ones only, since a crash empties the source's unlogged tables.

@@ -57,7 +57,7 @@ func randomTable(r *rand.Rand, i int) []string {
 	if r.IntN(4) == 0 {
 		defs = append(defs, "twice int GENERATED ALWAYS AS (id * 2) STORED")
 	}
-	rows := []int{0, 1, 100, 3000, 20000, 40000}[r.IntN(6)]
+	rows := []int{0, 1, 100, 3000, 20000, 40000, 100000}[r.IntN(7)]
 	fill := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM generate_series(1, %d) g", name, strings.Join(names, ", "), strings.Join(values, ", "), rows)
 	columns := "(" + strings.Join(defs, ", ") + ")"
 	var sql []string
