@@ -158,7 +158,7 @@ func oneBackend(ctx context.Context, r *round) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer c.Close(ctx)
+	defer hangUp(ctx, c)
 	err = c.QueryRow(ctx, `SELECT coalesce((SELECT pid FROM pg_stat_activity WHERE `+ours+` ORDER BY random() LIMIT 1), 0)`, r.database).Scan(&pid)
 	return pid, err
 }
@@ -168,7 +168,7 @@ func terminate(ctx context.Context, r *round, _ *job) (hit bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer c.Close(ctx)
+	defer hangUp(ctx, c)
 	err = c.QueryRow(ctx, `SELECT coalesce((SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE `+ours+` ORDER BY random() LIMIT 1), false)`, r.database).Scan(&hit)
 	return hit, err
 }

@@ -127,7 +127,7 @@ func (r *round) journal(ctx context.Context) (there bool, phase string, err erro
 	if err != nil {
 		return false, "", err
 	}
-	defer c.Close(ctx)
+	defer hangUp(ctx, c)
 	if err := c.QueryRow(ctx, `SELECT to_regclass('pghaul_journal.phase') IS NOT NULL`).Scan(&there); err != nil || !there {
 		return false, "", err
 	}
@@ -146,7 +146,7 @@ func (r *round) sessionsEnd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close(context.WithoutCancel(ctx))
+	defer hangUp(ctx, c)
 	for {
 		var list string
 		if err := c.QueryRow(ctx, `SELECT coalesce(string_agg(application_name || ': ' || state || ': ' || query, E'\n'), '') FROM pg_stat_activity WHERE `+ours, r.database).Scan(&list); err != nil {

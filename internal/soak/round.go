@@ -81,7 +81,7 @@ func (r *round) fresh(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close(ctx)
+	defer hangUp(ctx, c)
 	if _, err := c.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *round) makeSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close(ctx)
+	defer hangUp(ctx, c)
 	schema := randomSchema(r.rnd)
 	if err := os.WriteFile(filepath.Join(r.dir, "schema.sql"), []byte(strings.Join(schema, ";\n")+";\n"), 0o600); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (s *soak) read(ctx context.Context, db string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close(context.WithoutCancel(ctx))
+	defer hangUp(ctx, c)
 	st := &state{lines: map[string]string{}}
 	for _, q := range definitions {
 		rows, err := c.Query(ctx, q)
@@ -77,6 +77,11 @@ func (s *soak) read(ctx context.Context, db string) (*state, error) {
 		st.lines["state of "+name] = at
 	}
 	return st, nil
+}
+
+// hangUp ends a session that was only used to look.
+func hangUp(ctx context.Context, c *pgx.Conn) {
+	_ = c.Close(context.WithoutCancel(ctx)) // the server may be gone, on purpose
 }
 
 func orNull(s *string) string {
