@@ -12,7 +12,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,22 +194,18 @@ func (b *bench) ours(args ...string) func() (*exec.Cmd, error) {
 
 func (b *bench) dumps() {
 	dir, dsn, j := filepath.Join(b.work, "dump"), b.cluster.DSN("bench"), fmt.Sprint(b.jobs)
-	clean := func() error {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		return b.warmPages()
-	}
+	clean := func() error { return os.RemoveAll(dir) }
 	b.results = append(b.results,
 		&result{name: "dump: server floor, COPY TO '/dev/null'", inServer: func() error {
 			return b.serverCopies("bench", func(t string) string { return "COPY " + t + " TO '/dev/null' (FORMAT binary)" })
 		}},
-		&result{name: "dump: pghaul -Z none", prepare: clean, measured: b.ours("dump", dsn, "-f", dir, "-j", j, "-Z", "none", "--progress", "none", "-q")},
-		&result{name: "dump: pg_dump -Fd -Z0", prepare: clean, measured: b.tool("pg_dump", "-Fd", "-j"+j, "-Z0", "-f", dir, "-d", dsn)},
-		&result{name: "dump: pghaul -Z zstd:1", prepare: clean, measured: b.ours("dump", dsn, "-f", dir, "-j", j, "--progress", "none", "-q")},
-		&result{name: "dump: pg_dump -Fd -Z1", prepare: clean, measured: b.tool("pg_dump", "-Fd", "-j"+j, "-Z1", "-f", dir, "-d", dsn)},
+		&result{name: "dump: pghaul -Z none", measured: b.ours("dump", dsn, "-f", dir, "-j", j, "-Z", "none", "--progress", "none", "-q")},
+		&result{name: "dump: pg_dump -Fd -Z0", measured: b.tool("pg_dump", "-Fd", "-j"+j, "-Z0", "-f", dir, "-d", dsn)},
+		&result{name: "dump: pghaul -Z zstd:1", measured: b.ours("dump", dsn, "-f", dir, "-j", j, "--progress", "none", "-q")},
+		&result{name: "dump: pg_dump -Fd -Z1", measured: b.tool("pg_dump", "-Fd", "-j"+j, "-Z1", "-f", dir, "-d", dsn)},
 	)
 	for _, r := range b.results[len(b.results)-4:] {
+		r.prepare = func() error { return errors.Join(clean(), b.untimed(r), clean()) }
 		r.afterwards = func() (err error) {
 			r.stored, err = size(dir)
 			return err
@@ -218,24 +213,18 @@ func (b *bench) dumps() {
 	}
 }
 
-// warmPages writes as many bytes as a plain dump has and removes them again. Whoever writes first into memory that the host of a virtual machine
-// has taken back pays for it; now everybody finds it there.
-func (b *bench) warmPages() error {
-	f, err := os.Create(filepath.Join(b.work, "warm"))
+// untimed runs what is measured once before. Whoever writes first into memory that the host of a virtual machine has taken back pays for it: with the same
+// files written and removed just before, everybody finds the memory there, and the order of rounds does not decide.
+func (b *bench) untimed(r *result) error {
+	cmd, err := r.measured()
 	if err != nil {
 		return err
 	}
-	const plainDump = 1200 << 20 // at scale 1
-	_, err = io.CopyN(f, zeros{}, int64(plainDump*b.scale))
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
-}
-
-// zeros is an endless source of them.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 func (b *bench) restores() error {
