@@ -229,11 +229,12 @@ func (b *bench) untimed(r *result) error {
 
 func (b *bench) restores() error {
 	j := fmt.Sprint(b.jobs)
-	ours, zstd, theirs, raw := filepath.Join(b.work, "ours"), filepath.Join(b.work, "zstd"), filepath.Join(b.work, "theirs"), filepath.Join(b.cluster.Dir(), "raw")
+	ours, zstd, theirs, theirsZ1, raw := filepath.Join(b.work, "ours"), filepath.Join(b.work, "zstd"), filepath.Join(b.work, "theirs"), filepath.Join(b.work, "theirs-z1"), filepath.Join(b.cluster.Dir(), "raw")
 	for _, make := range []func() (*exec.Cmd, error){
 		b.ours("dump", b.cluster.DSN("bench"), "-f", ours, "-j", j, "-Z", "none", "-q"),
 		b.ours("dump", b.cluster.DSN("bench"), "-f", zstd, "-j", j, "-q"),
 		b.tool("pg_dump", "-Fd", "-j"+j, "-Z0", "-f", theirs, "-d", b.cluster.DSN("bench")),
+		b.tool("pg_dump", "-Fd", "-j"+j, "-Z1", "-f", theirsZ1, "-d", b.cluster.DSN("bench")),
 	} {
 		cmd, err := make()
 		if err != nil {
@@ -275,7 +276,8 @@ func (b *bench) restores() error {
 		&result{name: "restore: pghaul of -Z none, no proof, no analyze", prepare: fresh, measured: b.ours("restore", ours, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "--json")},
 		&result{name: "restore: pghaul of zstd:1, no proof, no analyze", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--no-prove", "--no-analyze", "--progress", "none", "--json")},
 		&result{name: "restore: pghaul of zstd:1, whole, with proof", prepare: fresh, measured: b.ours("restore", zstd, dsn, "-j", j, "--yes", "--progress", "none", "--json")},
-		&result{name: "restore: pg_restore", prepare: fresh, measured: b.tool("pg_restore", "-j"+j, "-d", dsn, theirs)},
+		&result{name: "restore: pg_restore of -Z0", prepare: fresh, measured: b.tool("pg_restore", "-j"+j, "-d", dsn, theirs)},
+		&result{name: "restore: pg_restore of -Z1", prepare: fresh, measured: b.tool("pg_restore", "-j"+j, "-d", dsn, theirsZ1)},
 	)
 	return nil
 }
@@ -347,12 +349,12 @@ func (b *bench) print() {
 		if strings.Contains(r.name, "pg_dump -Fd -Z1") {
 			peers["dump: pghaul -Z zstd:1"] = median(r.wall)
 		}
-		if strings.Contains(r.name, "pg_restore") {
-			for _, o := range b.results {
-				if strings.HasPrefix(o.name, "restore: pghaul") {
-					peers[o.name] = median(r.wall)
-				}
-			}
+		switch r.name {
+		case "restore: pg_restore of -Z0":
+			peers["restore: pghaul of -Z none, no proof, no analyze"] = median(r.wall)
+		case "restore: pg_restore of -Z1":
+			peers["restore: pghaul of zstd:1, no proof, no analyze"] = median(r.wall)
+			peers["restore: pghaul of zstd:1, whole, with proof"] = median(r.wall)
 		}
 	}
 	for _, r := range b.results {
