@@ -3,7 +3,6 @@ package dump
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -128,13 +127,5 @@ func (f *folder) remove() error {
 	return errors.Join(errs...)
 }
 
-// single is where a dump of one table goes, or nil for a folder.
-func (o *Options) single() io.Writer {
-	if o.Out != nil {
-		return o.Out
-	}
-	if o.File != "" {
-		return io.Discard
-	}
-	return nil
-}
+// single tells that one table goes into one file or stream, not a whole dump into a folder.
+func (o *Options) single() bool { return o.Out != nil || o.File != "" }

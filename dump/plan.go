@@ -70,7 +70,7 @@ func makePlan(ctx context.Context, o *Options, l *leader, sel *selection) (*plan
 	for _, r := range relations {
 		byOID[r.OID] = r
 	}
-	if err := p.catalog(ctx, o, l, sel); err != nil {
+	if err := p.catalog(ctx, o, l, sel, relations); err != nil {
 		return nil, err
 	}
 	if !o.SchemaOnly {
@@ -83,7 +83,7 @@ func makePlan(ctx context.Context, o *Options, l *leader, sel *selection) (*plan
 }
 
 // catalog reads what the manifest says beside the tables.
-func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selection) (err error) {
+func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selection, relations []*pg.Relation) (err error) {
 	if p.source, err = l.conn.Database(ctx); err != nil {
 		return err
 	}
@@ -99,11 +99,7 @@ func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selectio
 	if p.matviews, err = l.conn.MatViews(ctx); err != nil {
 		return err
 	}
-	keys, err := sel.keep(ctx, l.conn, p.matviews)
-	if err != nil {
-		return err
-	}
-	p.matviews = keys
+	p.matviews = sel.matviews(p.matviews, relations)
 	var unreadable []Problem
 	if p.sequences, err = l.conn.Sequences(ctx, func(k pg.SequenceKey) bool {
 		chosen := sel.hasSequence(k)
@@ -160,25 +156,21 @@ func (p *plan) hidden(ctx context.Context, o *Options, sel *selection, conn *pg.
 	return err
 }
 
-// keep gives the materialized views that belong to the dump.
-func (s *selection) keep(ctx context.Context, conn *pg.Conn, views []format.MatView) ([]format.MatView, error) {
-	keys, err := conn.Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	chosen := map[[2]format.Name]bool{}
-	for _, k := range keys {
-		if k.Kind == 'm' && !k.Extension && s.has(k.OID, k.Schema) {
-			chosen[[2]format.Name{k.Schema, k.Name}] = true
+// matviews gives those of the materialized views that belong to the dump, in their order.
+func (s *selection) matviews(views []format.MatView, relations []*pg.Relation) []format.MatView {
+	chosen := map[pg.Qualified]bool{}
+	for _, r := range relations {
+		if r.Kind == 'm' && !r.Extension && s.has(r.OID, r.Schema) {
+			chosen[pg.Qualified{Schema: r.Schema, Name: r.Name}] = true
 		}
 	}
 	kept := []format.MatView{}
 	for _, v := range views {
-		if chosen[[2]format.Name{v.Schema, v.Name}] {
+		if chosen[pg.Qualified{Schema: v.Schema, Name: v.Name}] {
 			kept = append(kept, v)
 		}
 	}
-	return kept, nil
+	return kept
 }
 
 // chooseTables decides on tables, columns, types and segments.
@@ -356,7 +348,7 @@ func (p *plan) cutSegments(o *Options, version int) {
 	for i, t := range p.tables {
 		size := t.rel.Pages*pageSize + t.rel.ToastBytes
 		ranges := []*format.CTIDRange{nil}
-		if t.rel.Heap && version >= 140000 && t.condition == "" && o.single() == nil {
+		if t.rel.Heap && version >= 140000 && t.condition == "" && !o.single() {
 			ranges = pageRanges(t.rel.Pages, size, o.SegmentSize)
 		}
 		for no, pages := range ranges {
@@ -410,7 +402,7 @@ func (p *plan) leaveOut(o *Options, sel *selection, relations []*pg.Relation) {
 	if o.DataOnly {
 		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "schema", Name: "all definitions", Why: "--data-only"})
 	}
-	if sel.partial() && !o.DataOnly && o.single() == nil {
+	if sel.partial() && !o.DataOnly && !o.single() {
 		for _, e := range p.extensions {
 			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "extension", Name: e.Name, Why: "only chosen schemas or tables are dumped"})
 		}

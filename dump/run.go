@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
 	"github.com/bytehaul/pghaul/internal/pipeline"
@@ -56,7 +57,7 @@ func (o *Options) jobs() int {
 
 func (o *Options) withLargeObjects(sel *selection) bool {
 	switch {
-	case o.SchemaOnly || o.single() != nil:
+	case o.SchemaOnly || o.single():
 		return false
 	case o.LargeObjects != nil:
 		return *o.LargeObjects
@@ -77,7 +78,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.single() == nil {
+	if !o.single() {
 		if err := checkFolder(o.Dir); err != nil {
 			return nil, err
 		}
@@ -127,7 +128,7 @@ func cancelled(ctx context.Context, err error) error {
 
 // findTools finds a pg_dump for the server's version, unless a single file is wanted.
 func (j *job) findTools(ctx context.Context, conn *pg.Conn) (err error) {
-	if !j.folderWanted() {
+	if j.options.single() {
 		return nil
 	}
 	if j.tools, err = pgtools.Find(j.options.PgBinDir, conn.Version/10000); err != nil {
@@ -137,15 +138,13 @@ func (j *job) findTools(ctx context.Context, conn *pg.Conn) (err error) {
 	return err
 }
 
-func (j *job) folderWanted() bool { return j.options.single() == nil }
-
 // run writes what was planned.
 func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 	o := j.options
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if o.single() != nil {
+	if o.single() {
 		return j.runSingle(ctx)
 	}
 	if j.folder, err = openFolder(o.Dir); err != nil {
@@ -203,7 +202,7 @@ func (j *job) prepare(ctx context.Context) error {
 		t.progress = o.Tracker.AddTable(progress.TableInfo{Name: t.rel.String(), Rows: rows, Bytes: t.rel.Pages*pageSize + t.rel.ToastBytes,
 			Segments: len(t.segments), Columns: len(t.columns)})
 	}
-	j.pool = pipeline.NewPool(o.jobs()*blocksPerLane, pipeline.BlockSize)
+	j.pool = pipeline.NewPool(o.jobs()*flow.BlocksPerLane, pipeline.BlockSize)
 	return nil
 }
 

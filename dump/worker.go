@@ -15,9 +15,6 @@ import (
 	"github.com/bytehaul/pghaul/internal/pipeline"
 )
 
-// blocksPerLane is the memory of one lane: what the source fills, what waits in two queues, and what each stage holds.
-const blocksPerLane = 8
-
 // queue hands out segments, largest first.
 type queue struct {
 	mu       sync.Mutex
@@ -67,7 +64,7 @@ func (w *worker) run(ctx context.Context, q *queue) (err error) {
 func (w *worker) segmentWithRetry(ctx context.Context, s *segment) error {
 	s.table.progress.StartSegment()
 	for try := 1; ; try++ {
-		counted := &counter{to: s.table.progress}
+		counted := &flow.Tally{To: s.table.progress}
 		err := w.segment(ctx, s, counted)
 		if err == nil {
 			s.table.progress.EndSegment(nil)
@@ -80,24 +77,13 @@ func (w *worker) segmentWithRetry(ctx context.Context, s *segment) error {
 				s.table.progress.EndSegment(ping)
 				return ping
 			}
-			s.table.progress.Unwind(counted.rows, counted.bytes)
+			s.table.progress.Unwind(counted.Rows, counted.Bytes)
 			w.job.options.Tracker.Warn("connection lost while reading %s, segment %d; reading it again under the same snapshot: %v", s.table.rel, s.no, err)
 			continue
 		}
 		s.table.progress.EndSegment(err)
 		return fmt.Errorf("table %s, segment %d: %w", s.table.rel, s.no, err)
 	}
-}
-
-// counter remembers what a segment added to the table's progress, to take it back when the segment starts again.
-type counter struct {
-	to          flow.Counter
-	rows, bytes int64
-}
-
-func (c *counter) Add(rows, bytes int64) {
-	c.rows, c.bytes = c.rows+rows, c.bytes+bytes
-	c.to.Add(rows, bytes)
 }
 
 // connect opens the worker's transaction under the dump's snapshot.
@@ -158,15 +144,10 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 		Sink:   &flow.FileSink{Writer: out},
 		Pool:   w.job.pool,
 	}
-	if m := w.job.options.Tracker.Meters(); len(m) == 4 {
-		lane.Meters = []*pipeline.Meter{m[0], m[1], m[3]}
-		if w.compress != nil {
-			lane.Meters = m
-		}
-	}
 	if w.compress != nil {
 		lane.Stages = append(lane.Stages, w.compress)
 	}
+	lane.Meters = flow.LaneMeters(w.job.options.Tracker.Meters(), len(lane.Stages))
 	if err := pipeline.Run(ctx, lane); err != nil {
 		return diskHint(pg.Wrap(err, "COPY TO"))
 	}

@@ -216,10 +216,10 @@ func (w *dryWorker) segment(ctx context.Context, s drySegment) error {
 		return err
 	}
 	s.table.progress.StartSegment()
-	count := &counter{table: s.table.progress}
+	count := &flow.Tally{To: s.table.progress}
 	err := w.send(ctx, s, count)
 	if err != nil {
-		s.table.progress.Unwind(count.rows, count.bytes)
+		s.table.progress.Unwind(count.Rows, count.Bytes)
 	}
 	s.table.progress.EndSegment(canceled(ctx, err))
 	switch {
@@ -232,7 +232,7 @@ func (w *dryWorker) segment(ctx context.Context, s drySegment) error {
 	return nil
 }
 
-func (w *dryWorker) send(ctx context.Context, s drySegment, count *counter) error {
+func (w *dryWorker) send(ctx context.Context, s drySegment, count *flow.Tally) error {
 	if err := w.conn.Exec(ctx, "BEGIN; "+w.create); err != nil {
 		return w.rollback(fmt.Errorf("temporary table: %w", err))
 	}

@@ -148,11 +148,11 @@ func (w *worker) segment(ctx context.Context, t *loadTable, i int) (err error) {
 		t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
 		return nil
 	}
-	count := &counter{table: t.progress}
+	count := &flow.Tally{To: t.progress}
 	t.progress.StartSegment()
 	defer func() {
 		if err != nil {
-			t.progress.Unwind(count.rows, count.bytes)
+			t.progress.Unwind(count.Rows, count.Bytes)
 		}
 		t.progress.EndSegment(canceled(ctx, err))
 	}()
@@ -226,21 +226,8 @@ func (w *worker) begin(ctx context.Context, t *loadTable, seg *format.ManifestSe
 	return false, nil
 }
 
-// counter counts the rows of one segment for its table, and remembers how many, in case they are rolled back.
-type counter struct {
-	table       *progress.Table
-	rows, bytes int64
-}
-
-// Add implements [flow.Counter].
-func (c *counter) Add(rows, bytes int64) {
-	c.rows += rows
-	c.bytes += bytes
-	c.table.Add(rows, bytes)
-}
-
 // copySegment sends a file through COPY and compares what arrived with what the file, the manifest and the server say.
-func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *counter) error {
+func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *flow.Tally) error {
 	sink := &flow.ServerSink{Conn: w.conn, SQL: w.copy}
 	if err := w.sendSegment(ctx, t, i, count, sink); err != nil {
 		return err
@@ -252,7 +239,7 @@ func (w *worker) copySegment(ctx context.Context, t *loadTable, i int, count *co
 }
 
 // sendSegment sends a file through the stages of a load and compares what passed with what the file and the manifest say.
-func (w *worker) sendSegment(ctx context.Context, t *loadTable, i int, count *counter, sink pipeline.Sink) error {
+func (w *worker) sendSegment(ctx context.Context, t *loadTable, i int, count *flow.Tally, sink pipeline.Sink) error {
 	seg := &t.entry.Segments[i]
 	file, r, err := w.openSegment(t, i)
 	if err != nil {
@@ -264,7 +251,7 @@ func (w *worker) sendSegment(ctx context.Context, t *loadTable, i int, count *co
 	if !t.convert.Identity() {
 		stages = append(stages, &flow.Convert{Plan: t.convert})
 	}
-	lane := pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: stages, Sink: sink, Pool: w.pool, Meters: laneMeters(w.o.Tracker, len(stages))}
+	lane := pipeline.Lane{Source: &flow.FileSource{Reader: r}, Stages: stages, Sink: sink, Pool: w.pool, Meters: flow.LaneMeters(w.o.Tracker.Meters(), len(stages))}
 	if err := pipeline.Run(ctx, lane); err != nil {
 		return nameFile(err, seg.Path)
 	}
@@ -274,18 +261,6 @@ func (w *worker) sendSegment(ctx context.Context, t *loadTable, i int, count *co
 	}
 	if totals.Rows != seg.Rows || totals.Length != seg.RawBytes || totals.Digest.String() != seg.RowDigest {
 		return fmt.Errorf("%s holds %s; the manifest says %d rows, %d bytes, digest %s", seg.Path, totals, seg.Rows, seg.RawBytes, seg.RowDigest)
-	}
-	return nil
-}
-
-// laneMeters picks the meters of a lane out of the tracker's: a lane of one stage has nothing to convert.
-func laneMeters(t *progress.Tracker, stages int) []*pipeline.Meter {
-	all := t.Meters()
-	switch {
-	case len(all) == stages+2:
-		return all
-	case len(all) == 4 && stages == 1:
-		return []*pipeline.Meter{all[0], all[1], all[3]}
 	}
 	return nil
 }

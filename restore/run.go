@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
 	"github.com/bytehaul/pghaul/internal/pipeline"
@@ -32,9 +33,6 @@ const (
 
 // maxJobs bounds the default number of data connections.
 const maxJobs = 8
-
-// blocksPerJob is the memory budget of a lane in blocks: queues and stages hold six, two more keep the source busy.
-const blocksPerJob = 8
 
 // appName is what the target's pg_stat_activity shows of us.
 const appName = "pghaul restore"
@@ -102,7 +100,7 @@ func openJob(o Options) (*job, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	j := &job{o: o, root: root, m: m, sum: &Summary{Manifest: m}, pool: pipeline.NewPool(o.Jobs*blocksPerJob, pipeline.BlockSize)}
+	j := &job{o: o, root: root, m: m, sum: &Summary{Manifest: m}, pool: pipeline.NewPool(o.Jobs*flow.BlocksPerLane, pipeline.BlockSize)}
 	if !o.NoJournal {
 		j.journal = newJournal(o.JournalSchema, m.DumpID)
 	}

@@ -428,12 +428,6 @@ func (c *Conn) MatchSchemas(ctx context.Context, patterns []Pattern) (schemas []
 	return schemas, unmatched, nil
 }
 
-// TableSQL gives the quoted name of a table and its columns' quoted names as one list: see SQLNames.
-func (c *Conn) TableSQL(ctx context.Context, oid uint32, schema, name format.Name, columns []format.Name, clientEncoding string) (table, list string, err error) {
-	table, quoted, err := c.SQLNames(ctx, oid, schema, name, columns, clientEncoding)
-	return table, strings.Join(quoted, ", "), err
-}
-
 // SQLNames gives the quoted names of a table and of its columns, encoded as the session speaks: asked from the server where its encoding is none that a
 // Go string holds.
 func (c *Conn) SQLNames(ctx context.Context, oid uint32, schema, name format.Name, columns []format.Name, clientEncoding string) (table string, quoted []string, err error) {

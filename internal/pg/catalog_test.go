@@ -203,8 +203,8 @@ ALTER DATABASE "`+d.Config.Database+`" SET search_path = 'a=b', "C d"; ALTER DAT
 	}
 }
 
-// TestTableSQL: a name reaches a data session as that session spells it.
-func TestTableSQL(t *testing.T) {
+// TestSQLNames: a name reaches a data session as that session spells it.
+func TestSQLNames(t *testing.T) {
 	for _, encoding := range []string{"LATIN1", "SQL_ASCII", "UTF8"} {
 		dsn := encodedDB(t, "pg_names_"+strings.ToLower(encoding), encoding)
 		pgtest.SQL(t, dsn, `SET client_encoding = 'UTF8'; CREATE TABLE "Straße ""x""" ("größe $1" int, b int, "select" int); INSERT INTO "Straße ""x""" VALUES (1, 2, 3)`)
@@ -217,10 +217,11 @@ func TestTableSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := []format.Name{columns[rel.OID][2].Name, columns[rel.OID][0].Name}
-		table, list, err := data.TableSQL(context.Background(), rel.OID, rel.Schema, rel.Name, names, data.Encoding)
+		table, quoted, err := data.SQLNames(context.Background(), rel.OID, rel.Schema, rel.Name, names, data.Encoding)
 		if err != nil {
 			t.Fatal(err)
 		}
+		list := strings.Join(quoted, ", ")
 		n, err := data.ExecTag(context.Background(), "SELECT "+list+" FROM ONLY "+table)
 		if err != nil || n != 1 {
 			t.Errorf("%s: %d rows, %v", encoding, n, err)

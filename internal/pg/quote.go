@@ -14,15 +14,6 @@ func QuoteIdent[S ~string](name S) string { return pgx.Identifier{string(name)}.
 // QuoteName quotes schema and name.
 func QuoteName(schema, name format.Name) string { return QuoteIdent(schema) + "." + QuoteIdent(name) }
 
-// QuoteIdents quotes a list of identifiers and joins them by commas.
-func QuoteIdents(names []format.Name) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = QuoteIdent(n)
-	}
-	return strings.Join(quoted, ", ")
-}
-
 // QuoteLiteral quotes a string for servers with standard_conforming_strings on, as all our sessions have it.
 func QuoteLiteral(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "'", "''") + "'"

@@ -1,7 +1,6 @@
 package show
 
 import (
-	"io"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -31,12 +30,6 @@ func (g *Grid) Row(cells ...string) { g.rows = append(g.rows, cells) }
 
 // Len is the number of rows.
 func (g *Grid) Len() int { return len(g.rows) }
-
-// WriteTo writes the grid. It implements [io.WriterTo].
-func (g *Grid) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.WriteString(w, g.String())
-	return int64(n), err
-}
 
 // String is the grid as lines; without headings (all empty) there is no heading line.
 func (g *Grid) String() string {
