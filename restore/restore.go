@@ -46,6 +46,7 @@ type Options struct {
 	SearchPath string // schemas as in SET search_path, for what fails without in post-data, for materialized views and for gaps; "": none
 
 	Confirm  func(question, word string) (bool, error) // asks before rows are destroyed: the operator types word; nil: no questions (--yes)
+	Gate     Gate                                      // asked between phases; nil: none waits
 	PgBinDir string
 	Tool     string
 	Tracker  *progress.Tracker
@@ -70,6 +71,15 @@ type Gap struct {
 	Name     string `json:"name"`
 	SQLState string `json:"sqlstate"`
 	Message  string `json:"message"`
+}
+
+// String is the gap as one line.
+func (g Gap) String() string {
+	text := g.Kind + " " + g.Name
+	if g.SQLState != "" {
+		text += " (SQLSTATE " + g.SQLState + ")"
+	}
+	return text + ": " + g.Message
 }
 
 // Severity of a finding.

@@ -213,6 +213,7 @@ func (j *job) runSteps(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	started := time.Now()
 	for i, s := range steps[:stop+1] {
 		j.phase, j.gaps = s.name, nil
 		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
@@ -235,6 +236,9 @@ func (j *job) runSteps(ctx context.Context) error {
 		}
 		if i == 0 {
 			j.lock.watch(ctx, cancel)
+		}
+		if err := j.gate(ctx, steps[:stop+1], i, started); err != nil {
+			return j.failed(canceled(ctx, err))
 		}
 	}
 	j.o.Tracker.EndPhase()
@@ -267,13 +271,7 @@ func (j *job) total() {
 	if j.o.SchemaOnly {
 		return
 	}
-	for _, t := range j.plan.tables {
-		if !t.done() {
-			continue
-		}
-		j.sum.Rows += t.entry.Rows
-		j.sum.Bytes += t.entry.Bytes
-	}
+	j.sum.Rows, j.sum.Bytes = j.held()
 }
 
 // failed says how far the restore came. A refusal stays what it is, and so does what failed before anything was written.
