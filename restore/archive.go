@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,10 @@ type archive struct {
 
 // readArchive lists the archive; when the pg_restore of the source's version can't read it, because a later pg_dump wrote it, with the newest.
 func (j *job) readArchive(ctx context.Context) (*archive, error) {
-	path := filepath.Join(j.o.Dir, format.SchemaName)
+	path, err := j.origin.Archive(ctx)
+	if err != nil {
+		return nil, err
+	}
 	a, err := listArchive(ctx, j.tools, path)
 	if err == nil || ctx.Err() != nil {
 		return a, err

@@ -2,18 +2,79 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 )
 
-// openSegment opens a data file and reads its header; the caller closes the file.
-func (j *job) openSegment(t *loadTable, i int) (fs.File, *format.Reader, error) {
-	path := t.entry.Segments[i].Path
-	f, err := j.root.Open(path)
+// folder is a dump as an [Origin].
+type folder struct {
+	path     string
+	root     *os.Root
+	manifest *format.Manifest
+}
+
+// openFolder reads the manifest of a dump. The caller closes it.
+func openFolder(path string) (*folder, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := format.ReadManifest(root)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &folder{path: path, root: root, manifest: m}, nil
+}
+
+func (d *folder) close() {
+	_ = d.root.Close() // it was only read
+}
+
+// Manifest implements [Origin].
+func (d *folder) Manifest() *format.Manifest { return d.manifest }
+
+// Archive implements [Origin].
+func (d *folder) Archive(context.Context) (string, error) {
+	return filepath.Join(d.path, format.SchemaName), nil
+}
+
+// Alive implements [Origin].
+func (d *folder) Alive(context.Context) error { return nil }
+
+// Snapshot implements [Origin].
+func (d *folder) Snapshot() string { return "" }
+
+// Meta implements [Origin], out of the first file of a table.
+func (d *folder) Meta(_ context.Context, t *format.ManifestTable) (*format.Meta, error) {
+	file, r, err := d.open(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	_ = file.Close() // it was only read
+	return &r.Header().Meta, nil
+}
+
+// Segment implements [Origin].
+func (d *folder) Segment(_ context.Context, t *format.ManifestTable, i int) (*flow.Segment, error) {
+	file, r, err := d.open(t, i)
+	if err != nil {
+		return nil, err
+	}
+	return &flow.Segment{Source: &flow.FileSource{Reader: r}, Walker: r.Walker(), Finish: r.Finish, Close: func() { _ = file.Close() }}, nil // it was only read
+}
+
+// open opens a data file and reads its header; the caller closes the file.
+func (d *folder) open(t *format.ManifestTable, i int) (fs.File, *format.Reader, error) {
+	path := t.Segments[i].Path
+	f, err := d.root.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -23,7 +84,7 @@ func (j *job) openSegment(t *loadTable, i int) (fs.File, *format.Reader, error) 
 		return nil, nil, nameFile(err, path)
 	}
 	r.SetFile(path)
-	if err := j.sameHeader(t, r.Header()); err != nil {
+	if err := d.sameHeader(t, r.Header()); err != nil {
 		_ = f.Close() // it was only read
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -31,30 +92,30 @@ func (j *job) openSegment(t *loadTable, i int) (fs.File, *format.Reader, error) 
 }
 
 // sameHeader compares a file's own word with the manifest's.
-func (j *job) sameHeader(t *loadTable, h *format.Header) error {
+func (d *folder) sameHeader(t *format.ManifestTable, h *format.Header) error {
 	m := &h.Meta
-	if m.DumpID != j.m.DumpID {
-		return fmt.Errorf("belongs to dump %q, not to %q", m.DumpID, j.m.DumpID)
+	if m.DumpID != d.manifest.DumpID {
+		return fmt.Errorf("belongs to dump %q, not to %q", m.DumpID, d.manifest.DumpID)
 	}
-	if m.Table.Schema != t.entry.Schema || m.Table.Name != t.entry.Name {
-		return fmt.Errorf("holds rows of table %q, not of %q", pg.Qualified{Schema: m.Table.Schema, Name: m.Table.Name}.String(), t.name.String())
+	if m.Table.Schema != t.Schema || m.Table.Name != t.Name {
+		return fmt.Errorf("holds rows of table %q, not of %q", pg.Qualified{Schema: m.Table.Schema, Name: m.Table.Name}.String(), pg.Qualified{Schema: t.Schema, Name: t.Name}.String())
 	}
-	columns := storedColumns(m.Columns)
-	if len(columns) != len(t.columns) {
-		return fmt.Errorf("has %d columns, not %d", len(columns), len(t.columns))
+	columns, wanted := storedColumns(m.Columns), storedColumns(t.Columns)
+	if len(columns) != len(wanted) {
+		return fmt.Errorf("has %d columns, not %d", len(columns), len(wanted))
 	}
 	for i, c := range columns {
-		if want := t.columns[i]; c.Name != want.Name || c.Type != want.Type || c.TypeSchema != want.TypeSchema || c.TypeName != want.TypeName {
+		if want := wanted[i]; c.Name != want.Name || c.Type != want.Type || c.TypeSchema != want.TypeSchema || c.TypeName != want.TypeName {
 			return fmt.Errorf("column %d is %q of type %s, not %q of type %s", i+1, string(c.Name), c.Type, string(want.Name), want.Type)
 		}
-		if want := t.columns[i]; c.Carried != want.Carried || c.Cast != want.Cast || c.Carried == format.CarriedText && !pg.KnownCast(c.Cast) {
+		if want := wanted[i]; c.Carried != want.Carried || c.Cast != want.Cast || c.Carried == format.CarriedText && !pg.KnownCast(c.Cast) {
 			return fmt.Errorf("column %q is carried as %s by %q, which is not what the manifest says or no cast that is known", string(c.Name), c.Carried, c.Cast)
 		}
 	}
 	return nil
 }
 
-// checkHeaders reads the header of one file of each table: its types and samples.
+// checkHeaders asks the origin for the types and samples of each table.
 func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 	if j.o.SchemaOnly {
 		return nil
@@ -66,13 +127,12 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		file, r, err := j.openSegment(t, 0)
+		meta, err := j.origin.Meta(ctx, t.entry)
 		if err != nil {
 			f.bad(t.entry.Segments[0].Path, err.Error(), "", damagedHint)
 			continue
 		}
-		t.types, t.samples = r.Header().Meta.Types, r.Header().Meta.Samples
-		_ = file.Close() // it was only read
+		t.types, t.samples = meta.Types, meta.Samples
 	}
 	return nil
 }
@@ -82,6 +142,9 @@ const damagedHint = "take the dump again, or the file from another copy of it"
 // checkFiles verifies the dump: every byte of every file.
 func (j *job) checkFiles(ctx context.Context, f *findings) error {
 	j.damaged = map[string]bool{}
+	if j.folder == nil {
+		return nil
+	}
 	if j.verified != nil { // and shown
 		for _, d := range j.verified.Findings {
 			j.damaged[d.File] = true

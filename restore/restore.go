@@ -19,8 +19,9 @@ const (
 
 // Options of a restore.
 type Options struct {
-	Dir string
-	DSN *pg.DSN
+	Dir    string // of the dump
+	Origin Origin // instead of Dir
+	DSN    *pg.DSN
 
 	Jobs                                                                              int  // data connections; 0: number of CPUs, at most 8
 	Create                                                                            bool // make the database that DSN names

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -39,11 +38,12 @@ const appName = "pghaul restore"
 
 // job is a restore under way.
 type job struct {
-	o    Options
-	root *os.Root
-	m    *format.Manifest
-	sum  *Summary
-	plan *plan
+	o      Options
+	origin Origin
+	folder *folder // the origin, when it is a dump
+	m      *format.Manifest
+	sum    *Summary
+	plan   *plan
 
 	leader    *pg.Conn      // catalog session of the target, or of a maintenance database
 	onTarget  bool          // it is the target's
@@ -82,7 +82,9 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	defer j.close()
-	o.Tracker.SetSource(j.o.Dir)
+	if j.folder != nil {
+		o.Tracker.SetSource(j.o.Dir)
+	}
 	o.Tracker.SetTarget(o.DSN.String())
 	return j.sum, canceled(ctx, j.runSteps(ctx))
 }
@@ -92,20 +94,24 @@ func openJob(o Options) (*job, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(o.Dir)
-	if err != nil {
-		return nil, err
+	j := &job{o: o, origin: o.Origin}
+	if o.Origin == nil {
+		var err error
+		if j.folder, err = openFolder(o.Dir); err != nil {
+			return nil, err
+		}
+		j.origin = j.folder
 	}
-	m, err := format.ReadManifest(root)
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	j := &job{o: o, root: root, m: m, sum: &Summary{Manifest: m}, pool: pipeline.NewPool(o.Jobs*flow.BlocksPerLane, pipeline.BlockSize)}
+	j.m = j.origin.Manifest()
+	j.sum = &Summary{Manifest: j.m}
+	j.pool = pipeline.NewPool(o.Jobs*flow.BlocksPerLane, pipeline.BlockSize)
 	if !o.NoJournal {
-		j.journal = newJournal(o.JournalSchema, m.DumpID)
+		j.journal = newJournal(o.JournalSchema, j.m.DumpID)
 	}
-	if j.plan, err = newPlan(&j.o, m); err != nil {
-		return nil, errors.Join(err, root.Close())
+	var err error
+	if j.plan, err = newPlan(&j.o, j.m); err != nil {
+		j.close()
+		return nil, err
 	}
 	return j, nil
 }
@@ -126,11 +132,13 @@ func (o *Options) check() error {
 			return err
 		}
 	}
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return err
+	if o.Origin == nil {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return err
+		}
+		o.Dir = dir
 	}
-	o.Dir = dir
 	switch {
 	case o.DSN == nil:
 		return errors.New("a restore needs a target")
@@ -293,11 +301,13 @@ func (j *job) failed(err error) error {
 	return f
 }
 
-// close ends the sessions and the folder.
+// close ends the sessions and the folder; an origin that was given is its maker's to close.
 func (j *job) close() {
 	j.lock.close()
 	closeConn(j.leader)
-	_ = j.root.Close() // it was only read
+	if j.folder != nil {
+		j.folder.close()
+	}
 }
 
 // closeConn ends a session and waits for what pgconn does about it in the background.
