@@ -3,9 +3,10 @@
 BIN := bin/pghaul
 # Built from source by the go command, which takes minutes at the first time; hence not a part of `make test`.
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+VULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
 
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test test-matrix race fuzz lint bench soak generate cases clean
+.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench soak generate cases clean
 
 build: ## the program, in bin/
 	go build -o $(BIN) ./cmd/pghaul
@@ -31,6 +32,12 @@ fuzz: ## every fuzzer; FUZZTIME=2m or =1000000x for longer
 
 lint: ## .golangci.yml
 	go run $(LINT) run ./...
+
+vulncheck: ## known vulnerabilities of what the program is built of; needs the network
+	go run $(VULNCHECK) ./...
+
+reproducible: ## two builds of the release binary, which must be the same bytes
+	./scripts/reproducible.sh
 
 bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
 	go run ./internal/bench -pghaul $(BIN)

@@ -56,6 +56,9 @@ var rules = map[string]rule{
 	"dump":    {ours: engine, others: []string{pgx, xxh3, sync}},
 	"restore": {ours: engine, others: []string{pgx, xxh3, sync}},
 
+	// Writes the licences of others into NOTICES.md.
+	"internal/notices": {},
+
 	// Measures from outside, with the built program.
 	"internal/bench": {ours: []string{"internal/pgcluster", "internal/pgtools"}},
 

@@ -11,6 +11,8 @@ import (
 	"os"
 )
 
+//go:generate go run ../../internal/notices . ../../NOTICES.md
+
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
