@@ -76,6 +76,7 @@ func (t *Tracker) AddTable(info TableInfo) *Table {
 	defer t.mu.Unlock()
 	tb := &Table{t: t, info: info, id: len(t.tables), state: Waiting}
 	t.tables = append(t.tables, tb)
+	t.changed(tb)
 	t.count(tb)
 	return tb
 }
@@ -156,7 +157,7 @@ func (tb *Table) EndSegment(err error) {
 
 // SetProof records the outcome of a table's proof, with a note for people.
 func (tb *Table) SetProof(p Proof, note string) {
-	tb.change(func(time.Time) { tb.proof, tb.note = p, note })
+	tb.change(func(time.Time) { tb.proof, tb.note = p, note; tb.t.changed(tb) })
 }
 
 // change runs f under the tracker's lock and brings the sums up to date.
@@ -173,6 +174,7 @@ func (tb *Table) change(f func(now time.Time)) {
 	f(now)
 	t.count(tb)
 	if was != tb.state {
+		t.changed(tb)
 		t.running = moveBetween(t.running, tb, was == Running, tb.state == Running)
 		t.failed = moveBetween(t.failed, tb, was == Failed, tb.state == Failed)
 	}

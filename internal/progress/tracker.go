@@ -56,6 +56,7 @@ type Tracker struct {
 	tables         []*Table
 	running        []*Table // in the order in which they started
 	failed         []*Table
+	changes        []int32 // numbers of tables, in the order in which they were added or changed
 	sums           sums
 	dataStart      time.Time // first segment of the present phase
 	dataWeight     int64     // weight that was done at dataStart

@@ -1,0 +1,203 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/bytehaul/pghaul/internal/show"
+)
+
+// Options of the program.
+type Options struct {
+	Screen  Screen // the first one
+	Theme   Theme
+	NoColor bool // NO_COLOR is set
+	ASCII   bool
+	Input   io.Reader // the terminal
+	Output  io.Writer // the terminal
+}
+
+// Program is the one tea.Model: a stack of screens, a dialog over it, a help bar under it.
+type Program struct {
+	env    *Env
+	first  Screen
+	stack  []Screen
+	dialog *Dialog
+	help   bool
+	toast  toastMsg
+	until  time.Time // the toast goes
+	err    error
+}
+
+const toastFor = 4 * time.Second
+
+// New gives the model; [Run] is what a command calls.
+func New(o Options) *Program {
+	e := &Env{Styles: NewStyles(o.Theme, o.NoColor), Glyphs: NewGlyphs(o.ASCII), Keys: NewKeyMap(o.ASCII)}
+	return &Program{env: e, first: o.Screen}
+}
+
+// Run shows the program until the operator leaves it, or ctx ends it at once. It restores the terminal and waits for no job. The error is
+// nil when the operator has left, [ErrAtOnce] without waiting for the job, or what a screen has ended the program with.
+func Run(ctx context.Context, o Options) error {
+	p := New(o)
+	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithAltScreen(), tea.WithMouseCellMotion(),
+		tea.WithoutSignalHandler()).Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(err, p.err)
+}
+
+// Init implements tea.Model.
+func (p *Program) Init() tea.Cmd {
+	return tea.Batch(tick(), p.push(p.first))
+}
+
+func tick() tea.Cmd { return tea.Tick(tickEvery, func(t time.Time) tea.Msg { return TickMsg{t} }) }
+
+func (p *Program) push(s Screen) tea.Cmd {
+	if s == nil {
+		return tea.Quit
+	}
+	p.stack = append(p.stack, s)
+	return s.Init(p.env)
+}
+
+func (p *Program) top() Screen {
+	if len(p.stack) == 0 {
+		return nil
+	}
+	return p.stack[len(p.stack)-1]
+}
+
+// Update implements tea.Model.
+func (p *Program) Update(m tea.Msg) (tea.Model, tea.Cmd) { return p, p.update(m) }
+
+func (p *Program) update(m tea.Msg) tea.Cmd {
+	switch m := m.(type) {
+	case tea.WindowSizeMsg:
+		p.env.Width, p.env.Height = max(m.Width, 0), max(m.Height, 0)
+	case TickMsg:
+		p.env.Time = m.Time
+		return tea.Batch(p.all(m), tick())
+	case tea.KeyMsg:
+		return p.key(m)
+	case tea.MouseMsg:
+		if p.dialog == nil && !p.help && p.top() != nil {
+			return p.top().Update(m)
+		}
+		return nil
+	case pushMsg:
+		return p.push(m.screen)
+	case replaceMsg:
+		p.stack = p.stack[:max(len(p.stack)-1, 0)]
+		return p.push(m.screen)
+	case backMsg:
+		return p.back()
+	case askMsg:
+		m.dialog.input.Text = m.dialog.Text
+		p.dialog = m.dialog
+		return nil
+	case toastMsg:
+		p.toast, p.until = m, p.env.Time.Add(toastFor)
+		return nil
+	case quitMsg:
+		p.err = m.err
+		return tea.Quit
+	}
+	return p.all(m)
+}
+
+// all tells every screen.
+func (p *Program) all(m tea.Msg) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, s := range p.stack {
+		if c := s.Update(m); c != nil {
+			cmds = append(cmds, c)
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+func (p *Program) back() tea.Cmd {
+	if len(p.stack) <= 1 {
+		return tea.Quit
+	}
+	p.stack = p.stack[:len(p.stack)-1]
+	return nil
+}
+
+func (p *Program) key(m tea.KeyMsg) tea.Cmd {
+	k, top := p.env.Keys, p.top()
+	switch {
+	case top == nil:
+		return tea.Quit
+	case p.dialog != nil:
+		d := p.dialog
+		cmd, done := d.update(k, m)
+		if done {
+			p.dialog = nil
+		}
+		return cmd
+	case p.help:
+		p.help = false
+		if !Pressed(m, k.Interrupt) {
+			return nil
+		}
+	}
+	if c, ok := top.(Capturer); ok && c.Captures(m) {
+		return top.Update(m)
+	}
+	switch {
+	case Pressed(m, k.Interrupt), Pressed(m, k.Quit):
+		return tea.Quit
+	case Pressed(m, k.Help):
+		p.help = true
+		return nil
+	case Pressed(m, k.Back):
+		return p.back()
+	}
+	return top.Update(m)
+}
+
+// View implements tea.Model. The frame is never wider or longer than the screen.
+func (p *Program) View() string {
+	e, top := p.env, p.top()
+	width, height := e.Width, e.Height
+	if width <= 0 || height <= 0 || top == nil {
+		return ""
+	}
+	body := max(height-1, 0)
+	var lines []string
+	keys := top.Keys()
+	if p.help {
+		lines = e.fullHelp(top.Title(), keys, width, body)
+	} else {
+		lines = strings.Split(top.View(width, body), "\n")
+	}
+	lines = fill(lines, body)
+	if p.toast.text != "" && e.Time.Before(p.until) && body > 0 {
+		lines[body-1] = e.toastLine(p.toast, width)
+	}
+	if d := p.dialog; d != nil {
+		box := d.view(e, width)
+		x := max((width-widthOf(box[0]))/2, 0)
+		lines = lay(lines, box, x, max((body-len(box))/2, 0), width)
+		keys = d.keys(e.Keys)
+	}
+	return fitFrame(append(lines, e.helpBar(keys, width)), width, height)
+}
+
+func (e *Env) toastLine(t toastMsg, width int) string {
+	text, st, sign := show.Line(t.text), e.Styles.Accent, e.Glyphs.Dot
+	if t.bad {
+		st, sign = e.Styles.Bad, e.Glyphs.Failed
+	}
+	return st.On(e.cut(sign+" "+text, width))
+}
