@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type leader struct {
 	snapshot string
 	tables   []pg.Key // chosen tables and partition roots, locked
 	foreign  bool     // the snapshot is somebody else's (--snapshot)
+	voidHint string   // what its death means
 }
 
 // lockTries bounds how often the list of tables may change between looking and locking.
@@ -187,7 +189,7 @@ func (l *leader) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingLimit)
 	defer cancel()
 	if err := l.conn.Exec(ctx, "SELECT 1"); err != nil {
-		l.gone = withHint(pg.Wrap(err, "the session that holds the snapshot and the locks is gone"), "the dump is void, because tables not yet dumped may have changed; run it again")
+		l.gone = withHint(pg.Wrap(err, "the session that holds the snapshot and the locks is gone"), cmp.Or(l.voidHint, "the dump is void, because tables not yet dumped may have changed; run it again"))
 	}
 	return l.gone
 }

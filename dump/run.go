@@ -84,13 +84,27 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 		}
 	}
 	o.Tracker.StartPhase(PhasePlan, 1, 3)
-	conn, err := pg.Connect(ctx, o.DSN, pg.Options{Purpose: pg.ForCatalog, Role: o.Role})
+	conn, err := j.start(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	pinned := o.DSN.Pin(conn)
-	o.DSN = pinned
+	return j.run(ctx)
+}
+
+// start takes the snapshot and makes the plan. The caller closes the session, which is the leader's.
+func (j *job) start(ctx context.Context, sel *selection) (_ *pg.Conn, err error) {
+	o := j.options
+	conn, err := pg.Connect(ctx, o.DSN, pg.Options{Purpose: pg.ForCatalog, Role: o.Role})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	o.DSN = o.DSN.Pin(conn)
 	o.Tracker.SetSource(o.DSN.String())
 	if err := conn.RefusePooler(ctx, o.DSN); err != nil {
 		return nil, err
@@ -100,10 +114,10 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 			return nil, err
 		}
 	}
-	if j.leader, err = lead(ctx, &o, conn, sel); err != nil {
+	if j.leader, err = lead(ctx, o, conn, sel); err != nil {
 		return nil, err
 	}
-	if j.plan, err = makePlan(ctx, &o, j.leader, sel); err != nil {
+	if j.plan, err = makePlan(ctx, o, j.leader, sel); err != nil {
 		return nil, err
 	}
 	if o.DataOnly && j.plan.largeObjs > 0 { // rows alone need no pg_dump, so that servers newer than ours will do
@@ -111,7 +125,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 			return nil, err
 		}
 	}
-	return j.run(ctx)
+	return conn, nil
 }
 
 // cancelled gives the reason why ctx has ended for an error that only echoes it.
@@ -131,7 +145,13 @@ func (j *job) findTools(ctx context.Context, conn *pg.Conn) (err error) {
 	if j.options.single() {
 		return nil
 	}
-	if j.tools, err = pgtools.Find(j.options.PgBinDir, conn.Version/10000); err != nil {
+	major := conn.Version / 10000
+	j.tools, err = pgtools.Find(j.options.PgBinDir, max(major, j.options.ToolMajor))
+	if err != nil && j.options.ToolMajor > major {
+		j.options.Tracker.Warn("%v: definitions are written by the source's version, of which PostgreSQL %d may refuse some", err, j.options.ToolMajor)
+		j.tools, err = pgtools.Find(j.options.PgBinDir, major)
+	}
+	if err != nil {
 		return err
 	}
 	j.toolConn, err = conn.ToolConn(ctx, j.options.DSN)
@@ -181,15 +201,8 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 // prepare takes the samples and makes the tables known to observers.
 func (j *job) prepare(ctx context.Context) error {
 	o, p := j.options, j.plan
-	if len(p.tables) > 0 {
-		conn, err := pg.Connect(ctx, o.DSN, pg.Options{Purpose: pg.ForData, Role: o.Role})
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		if err := p.takeSamples(ctx, conn); err != nil {
-			return err
-		}
+	if err := j.sample(ctx); err != nil {
+		return err
 	}
 	for _, w := range p.warnings {
 		o.Tracker.Warn("%s", w)
@@ -204,6 +217,19 @@ func (j *job) prepare(ctx context.Context) error {
 	}
 	j.pool = pipeline.NewPool(o.jobs()*flow.BlocksPerLane, pipeline.BlockSize)
 	return nil
+}
+
+// sample takes the samples of all types.
+func (j *job) sample(ctx context.Context) error {
+	if len(j.plan.tables) == 0 {
+		return nil
+	}
+	conn, err := pg.Connect(ctx, j.options.DSN, pg.Options{Purpose: pg.ForData, Role: j.options.Role})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return j.plan.takeSamples(ctx, conn)
 }
 
 // move runs the workers, pg_dump, the leader's pulse and the monitor side by side. The first failure ends all of them.
