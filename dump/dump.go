@@ -22,14 +22,22 @@ type Options struct {
 	Compression format.Compression // of data files
 	SegmentSize int64              // bytes of heap and TOAST per segment; 0: never split
 
-	Schemas, ExcludeSchemas []string          // psql patterns (-n, -N)
-	Tables, ExcludeTables   []string          // psql patterns (-t, -T)
-	ExcludeTableData        []string          // psql patterns: definition without rows
-	StrictNames             bool              // a pattern that matches nothing is an error
-	Where                   map[string]string // pattern → condition (--where)
-	DataOnly, SchemaOnly    bool
-	NoUnloggedData          bool
-	LargeObjects            *bool // nil: as pg_dump decides (all, unless schemas or tables are chosen)
+	Schemas, ExcludeSchemas []string // psql patterns (-n, -N)
+	Tables, ExcludeTables   []string // psql patterns (-t, -T)
+	ExcludeTableData        []string // psql patterns: definition without rows
+	StrictNames             bool     // a pattern that matches nothing is an error
+
+	// The same as Tables, ExcludeTables and ExcludeTableData, with all partitions and children of what they name.
+	TablesAndChildren, ExcludeTablesAndChildren, ExcludeTableDataAndChildren []string
+
+	Extensions, ExcludeExtensions []string // psql patterns (-e): the definitions of these extensions only
+	ForeignServers                []string // psql patterns: rows of the foreign tables of these servers too (--include-foreign-data)
+	Sections                      []string // of "pre-data", "data", "post-data": only these; nil: all
+
+	Where                map[string]string // pattern → condition (--where)
+	DataOnly, SchemaOnly bool              // as Sections data, and pre-data with post-data
+	NoUnloggedData       bool
+	LargeObjects         *bool // nil: as pg_dump decides (all, unless schemas or tables are chosen)
 
 	LockTimeout            time.Duration // 0: wait for locks as long as it takes
 	Snapshot               string        // an exported snapshot of somebody else, instead of our own

@@ -93,6 +93,12 @@ func (p *plan) catalog(ctx context.Context, o *Options, l *leader, sel *selectio
 	if p.extensions, err = l.conn.Extensions(ctx); err != nil {
 		return err
 	}
+	if err := sel.checkExtensions(p.extensions); err != nil {
+		return err
+	}
+	if err := sel.checkServers(ctx, l.conn); err != nil {
+		return err
+	}
 	if p.roles, err = l.conn.Roles(ctx); err != nil {
 		return err
 	}
@@ -175,8 +181,12 @@ func (s *selection) matviews(views []format.MatView, relations []*pg.Relation) [
 
 // chooseTables decides on tables, columns, types and segments.
 func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *selection, byOID map[uint32]*pg.Relation) error {
+	foreign, err := p.foreignTables(o, sel, byOID)
+	if err != nil {
+		return err
+	}
 	var oids []uint32
-	for _, k := range l.tables {
+	for _, k := range append(slices.Clone(l.tables), foreign...) {
 		oids = append(oids, k.OID)
 		if r := byOID[k.OID]; r != nil && r.Parent != 0 {
 			oids = append(oids, r.Parent)
@@ -199,7 +209,7 @@ func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *sel
 	if err != nil {
 		return err
 	}
-	for _, k := range l.tables {
+	for _, k := range append(slices.Clone(l.tables), foreign...) {
 		r := byOID[k.OID]
 		if r == nil || r.Filenode != r.FilenodeNow {
 			return withHint(fmt.Errorf("table %s was truncated or rewritten after the snapshot was taken", k), "run the dump again")
@@ -226,6 +236,33 @@ func (p *plan) chooseTables(ctx context.Context, o *Options, l *leader, sel *sel
 	}
 	p.cutSegments(o, l.conn.Version)
 	return nil
+}
+
+// kindForeign is the kind of a table whose rows another server has.
+const kindForeign = "foreign table"
+
+// foreignTables are the chosen foreign tables of the servers whose rows are asked for. They take no lock, and another server's rows are under no snapshot of ours.
+func (p *plan) foreignTables(o *Options, sel *selection, byOID map[uint32]*pg.Relation) (keys []pg.Key, err error) {
+	if len(sel.servers) == 0 || o.SchemaOnly {
+		return nil, nil
+	}
+	var problems []Problem
+	for _, r := range byOID {
+		if r.Kind != 'f' || r.Extension || !namedBy(sel.servers, r.Server) || !sel.has(r.OID, r.Schema) {
+			continue
+		}
+		if !r.MaySelect {
+			problems = append(problems, Problem{Object: r.String(), Why: "the role has no SELECT privilege on the foreign table", Hint: "GRANT SELECT, or leave it out with -T"})
+		}
+		keys = append(keys, pg.Key{OID: r.OID, Schema: r.Schema, Name: r.Name, Kind: r.Kind, MaySelect: r.MaySelect})
+	}
+	if len(problems) > 0 {
+		return nil, &Refused{Problems: problems}
+	}
+	if len(keys) > 0 {
+		p.warnings = append(p.warnings, "rows of foreign tables are as their servers have them when they are read: they belong to no snapshot of this one")
+	}
+	return keys, nil
 }
 
 // checkPolicies refuses tables of which the role would not see all rows.
@@ -271,7 +308,10 @@ func (p *plan) chooseTable(o *Options, sel *selection, r *pg.Relation, byOID map
 	}
 	t := &table{rel: r, columns: storedColumns(columns[r.OID])}
 	t.entry = format.ManifestTable{Schema: r.Schema, Name: r.Name, Kind: "table", Unlogged: r.Persistence == 'u'}
-	if r.Partition {
+	switch {
+	case r.Kind == 'f':
+		t.entry.Kind = kindForeign
+	case r.Partition:
 		t.entry.Kind = "partition"
 	}
 	if root := byOID[r.Parent]; root != nil {
@@ -388,9 +428,9 @@ func pageRanges(pages, size, segmentSize int64) []*format.CTIDRange {
 func (p *plan) leaveOut(o *Options, sel *selection, relations []*pg.Relation) {
 	for _, r := range relations {
 		switch {
-		case r.Kind == 'f' && sel.has(r.OID, r.Schema) && !r.Extension:
+		case r.Kind == 'f' && sel.has(r.OID, r.Schema) && !r.Extension && (o.SchemaOnly || !namedBy(sel.servers, r.Server)):
 			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "foreign table data", Schema: r.Schema, Name: r.Name, Why: "the rows belong to server " + string(r.Server)})
-		case r.Kind == 'r' && r.Partition && len(sel.tables) > 0 && sel.chosen[r.Parent] && !sel.chosen[r.OID]:
+		case r.Kind == 'r' && r.Partition && sel.byTables() && sel.chosen[r.Parent] && !sel.chosen[r.OID]:
 			why := "its partitioned table was chosen with -t, the partition was not"
 			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "partition", Schema: r.Schema, Name: r.Name, Why: why})
 			p.warnings = append(p.warnings, fmt.Sprintf("partition %s is left out: %s", r, why))
@@ -402,10 +442,21 @@ func (p *plan) leaveOut(o *Options, sel *selection, relations []*pg.Relation) {
 	if o.DataOnly {
 		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "schema", Name: "all definitions", Why: "--data-only"})
 	}
-	if sel.partial() && !o.DataOnly && !o.single() {
-		for _, e := range p.extensions {
-			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "extension", Name: e.Name, Why: "only chosen schemas or tables are dumped"})
-		}
-		p.extensions = nil
+	for _, s := range o.sectionsLeft() {
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "section", Name: format.Name(s), Why: "--section"})
 	}
+	if o.DataOnly || o.single() {
+		return
+	}
+	p.extensions = slices.DeleteFunc(p.extensions, func(e format.Extension) bool {
+		if sel.hasExtension(e.Name) {
+			return false
+		}
+		why := "only chosen schemas, tables or extensions are dumped"
+		if namedBy(sel.notExtensions, e.Name) {
+			why = "excluded"
+		}
+		p.leftOut = append(p.leftOut, format.LeftOut{Kind: "extension", Name: e.Name, Why: why})
+		return true
+	})
 }

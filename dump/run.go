@@ -40,6 +40,7 @@ type job struct {
 	folder   *folder // nil for a single file or stream
 	pool     *pipeline.Pool
 	schema   *format.StoredFile
+	patterns []string // pg_dump's options that choose
 }
 
 func (o *Options) logf(format string, args ...any) {
@@ -122,6 +123,11 @@ func (j *job) start(ctx context.Context, sel *selection) (_ *pg.Conn, err error)
 	}
 	if o.DataOnly && j.plan.largeObjs > 0 { // rows alone need no pg_dump, so that servers newer than ours will do
 		if err := j.findTools(ctx, conn); err != nil {
+			return nil, err
+		}
+	}
+	if j.tools != nil {
+		if j.patterns, err = j.toolPatterns(ctx, sel); err != nil {
 			return nil, err
 		}
 	}
@@ -354,7 +360,9 @@ func (j *job) manifest() *format.Manifest {
 // recorded are the options as the manifest tells them.
 func (o *Options) recorded() map[string]string {
 	r := map[string]string{"jobs": strconv.Itoa(o.jobs()), "compress": o.Compression.String(), "segment-size": strconv.FormatInt(o.SegmentSize, 10)}
-	for name, list := range map[string][]string{"schema": o.Schemas, "exclude-schema": o.ExcludeSchemas, "table": o.Tables, "exclude-table": o.ExcludeTables, "exclude-table-data": o.ExcludeTableData} {
+	for name, list := range map[string][]string{"schema": o.Schemas, "exclude-schema": o.ExcludeSchemas, "table": o.Tables, "exclude-table": o.ExcludeTables, "exclude-table-data": o.ExcludeTableData,
+		"table-and-children": o.TablesAndChildren, "exclude-table-and-children": o.ExcludeTablesAndChildren, "exclude-table-data-and-children": o.ExcludeTableDataAndChildren,
+		"extension": o.Extensions, "exclude-extension": o.ExcludeExtensions, "include-foreign-data": o.ForeignServers, "section": o.Sections} {
 		if len(list) > 0 {
 			r[name] = strings.Join(list, ", ")
 		}

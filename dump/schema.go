@@ -14,7 +14,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/bytehaul/pghaul/format"
-	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
 )
 
@@ -79,15 +78,15 @@ func (j *job) dumpArguments(file string) []string {
 		wait = o.LockTimeout
 	}
 	args = append(args, fmt.Sprintf("--lock-wait-timeout=%d", max(1, wait.Milliseconds())))
-	for flag, patterns := range map[string][]string{"schema": o.Schemas, "exclude-schema": o.ExcludeSchemas, "table": o.Tables, "exclude-table": o.ExcludeTables} {
-		for _, p := range patterns {
-			args = append(args, "--"+flag+"="+p)
-		}
-	}
-	args = append(args, "--exclude-schema="+pg.JournalSchema)
+	args = append(args, j.patterns...)
 	switch {
+	case len(o.Sections) > 0:
+		args = append(args, optionsOf("section", o.Sections)...)
 	case o.SchemaOnly:
 		args = append(args, "--schema-only")
+	}
+	switch {
+	case o.SchemaOnly:
 	case j.plan.largeObjs > 0:
 		args = append(args, "--blobs")
 	case o.LargeObjects != nil && !*o.LargeObjects:

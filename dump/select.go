@@ -12,9 +12,11 @@ import (
 
 // selection is what the patterns of the options choose.
 type selection struct {
-	tables, exclude, noData []pg.Pattern
-	schemas, notSchemas     []pg.Pattern
-	strict                  bool
+	tables, exclude, noData   trees
+	schemas, notSchemas       []pg.Pattern
+	extensions, notExtensions []*namePattern
+	servers                   []*namePattern
+	strict                    bool
 
 	chosen    map[uint32]bool // by -t; nil: all
 	excluded  map[uint32]bool
@@ -23,14 +25,24 @@ type selection struct {
 	dataOff   map[uint32]bool
 }
 
+// trees are patterns for tables: those that mean the tables that they name, and those that mean their partitions and children too.
+type trees struct{ alone, whole []pg.Pattern }
+
+func (t *trees) all() []pg.Pattern { return append(slices.Clone(t.alone), t.whole...) }
+
 func newSelection(o *Options) (*selection, error) {
+	if err := o.checkSections(); err != nil {
+		return nil, err
+	}
 	s := &selection{strict: o.StrictNames}
 	for _, p := range []struct {
 		given []string
 		to    *[]pg.Pattern
 		parse func(string) (pg.Pattern, error)
 	}{
-		{o.Tables, &s.tables, pg.ParseTablePattern}, {o.ExcludeTables, &s.exclude, pg.ParseTablePattern}, {o.ExcludeTableData, &s.noData, pg.ParseTablePattern},
+		{o.Tables, &s.tables.alone, pg.ParseTablePattern}, {o.TablesAndChildren, &s.tables.whole, pg.ParseTablePattern},
+		{o.ExcludeTables, &s.exclude.alone, pg.ParseTablePattern}, {o.ExcludeTablesAndChildren, &s.exclude.whole, pg.ParseTablePattern},
+		{o.ExcludeTableData, &s.noData.alone, pg.ParseTablePattern}, {o.ExcludeTableDataAndChildren, &s.noData.whole, pg.ParseTablePattern},
 		{o.Schemas, &s.schemas, pg.ParseSchemaPattern}, {o.ExcludeSchemas, &s.notSchemas, pg.ParseSchemaPattern},
 	} {
 		for _, text := range p.given {
@@ -41,28 +53,50 @@ func newSelection(o *Options) (*selection, error) {
 			*p.to = append(*p.to, pattern)
 		}
 	}
+	for to, given := range map[*[]*namePattern][]string{&s.extensions: o.Extensions, &s.notExtensions: o.ExcludeExtensions, &s.servers: o.ForeignServers} {
+		for _, text := range given {
+			p, err := newNamePattern(text)
+			if err != nil {
+				return nil, err
+			}
+			*to = append(*to, p)
+		}
+	}
 	return s, nil
 }
 
 // partial tells whether the dump is only a part of the database: pg_dump leaves extensions, large objects and publications behind then.
-func (s *selection) partial() bool { return len(s.tables) > 0 || len(s.schemas) > 0 }
+// With extensions chosen one by one it leaves what lies in no schema behind, too.
+func (s *selection) partial() bool {
+	return s.byTables() || len(s.schemas) > 0 || len(s.extensions) > 0
+}
+
+// byTables tells that tables were chosen one by one.
+func (s *selection) byTables() bool { return len(s.tables.alone)+len(s.tables.whole) > 0 }
 
 // resolve asks the catalog what the patterns mean at this moment.
 func (s *selection) resolve(ctx context.Context, conn *pg.Conn) error {
-	set := func(patterns []pg.Pattern, strict bool, what string) (map[uint32]bool, error) {
-		if len(patterns) == 0 {
-			return nil, nil
-		}
-		oids, unmatched, err := conn.MatchTables(ctx, patterns)
-		if err != nil {
-			return nil, err
-		}
-		if len(unmatched) > 0 && strict {
-			return nil, fmt.Errorf("no matching %s were found for pattern %q", what, unmatched[0])
-		}
+	set := func(patterns trees, strict bool, what string) (map[uint32]bool, error) {
 		found := map[uint32]bool{}
-		for _, oid := range oids {
-			found[oid] = true
+		for i, list := range [][]pg.Pattern{patterns.alone, patterns.whole} {
+			if len(list) == 0 {
+				continue
+			}
+			oids, unmatched, err := conn.MatchTables(ctx, list)
+			if err != nil {
+				return nil, err
+			}
+			if len(unmatched) > 0 && strict {
+				return nil, fmt.Errorf("no matching %s were found for pattern %q", what, unmatched[0])
+			}
+			if i == 1 {
+				if oids, err = conn.WithChildren(ctx, oids); err != nil {
+					return nil, err
+				}
+			}
+			for _, oid := range oids {
+				found[oid] = true
+			}
 		}
 		return found, nil
 	}
@@ -99,10 +133,10 @@ func (s *selection) resolve(ctx context.Context, conn *pg.Conn) error {
 	if s.outside, err = names(s.notSchemas, false); err != nil {
 		return err
 	}
-	if len(s.tables) > 0 && len(s.chosen) == 0 {
-		return fmt.Errorf("no matching tables were found for %s", quoteList(s.tables))
+	if s.byTables() && len(s.chosen) == 0 {
+		return fmt.Errorf("no matching tables were found for %s", quoteList(s.tables.all()))
 	}
-	if len(s.tables) == 0 && len(s.schemas) > 0 && len(s.inSchemas) == 0 {
+	if !s.byTables() && len(s.schemas) > 0 && len(s.inSchemas) == 0 {
 		return fmt.Errorf("no matching schemas were found for %s", quoteList(s.schemas))
 	}
 	return nil
@@ -121,7 +155,7 @@ func (s *selection) has(oid uint32, schema format.Name) bool {
 	switch {
 	case s.excluded[oid]:
 		return false
-	case len(s.tables) > 0:
+	case s.byTables():
 		return s.chosen[oid]
 	case s.outside[schema]:
 		return false
@@ -149,7 +183,7 @@ func (s *selection) lockable(ctx context.Context, conn *pg.Conn, all []pg.Key) (
 		if k.Kind != 'r' && k.Kind != 'p' || !s.has(k.OID, k.Schema) {
 			return true
 		}
-		return k.Extension && (!k.Config || s.partial())
+		return k.Extension != "" && (!k.Config || !s.hasExtension(k.Extension))
 	})
 	for _, k := range keys {
 		if !k.MaySelect {

@@ -63,7 +63,7 @@ func columnNames(columns []format.Column) []format.Name {
 // lock takes the table's lock in the session's own transaction without waiting: behind somebody who waits for the leader's lock, it would
 // wait for ever, and the server sees no cycle.
 func (s *source) lock(ctx context.Context, t *table, name string) error {
-	if s.locked[t.rel.OID] {
+	if s.locked[t.rel.OID] || t.rel.Kind == 'f' { // foreign tables take no lock
 		return nil
 	}
 	err := s.conn.Exec(ctx, "LOCK TABLE ONLY "+name+" IN ACCESS SHARE MODE NOWAIT")
@@ -89,7 +89,7 @@ func copyOut(s *segment, types pg.Types, name string, columns []string, conditio
 			list[i] = pg.OutSQL(columns[i], c.Cast, types.IsArray(c.OID))
 		}
 	}
-	whole := s.pages == nil && condition == "" && !asText
+	whole := s.pages == nil && condition == "" && !asText && s.table.rel.Kind != 'f'
 	switch {
 	case whole && len(list) == 0:
 		return "COPY " + name + " TO STDOUT (FORMAT binary)"

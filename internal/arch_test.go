@@ -40,6 +40,7 @@ var rules = map[string]rule{
 
 	"internal/pipeline": {},
 	"internal/hint":     {},
+	"internal/filter":   {},
 	"internal/sched":    {others: []string{sys}},
 	"internal/progress": {ours: []string{"internal/pipeline"}},
 	// The only home of SQL text about catalogs. Of format it takes the words for types and samples.
@@ -78,7 +79,7 @@ var rules = map[string]rule{
 	"internal/demo": {ours: []string{"format", "internal/pg", "internal/pgcluster"}, others: []string{pgx}},
 
 	"cmd/pghaul": {
-		ours:   append([]string{"dump", "restore", "tui", "internal/demo", "internal/pgcluster", "internal/report", "internal/rowtext", "internal/sched", "internal/show", "internal/termguard", "internal/watch"}, engine...),
+		ours:   append([]string{"dump", "restore", "tui", "internal/demo", "internal/filter", "internal/pgcluster", "internal/report", "internal/rowtext", "internal/sched", "internal/show", "internal/termguard", "internal/watch"}, engine...),
 		others: []string{pgx, sync, sys, "golang.org/x/term", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bytehaul/pghaul/dump"
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/filter"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/show"
@@ -28,6 +30,7 @@ type dumpFlags struct {
 	to          string
 	compress    string
 	where       []string
+	filters     []string
 	largeObject bool
 	noLarge     bool
 	o           dump.Options
@@ -65,11 +68,19 @@ func (d *dumpFlags) flags(c *cobra.Command) {
 		f.list(&d.o.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
 		f.list(&d.o.Schemas, "schema", "n", "PATTERN", "these schemas only")
 		f.list(&d.o.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
+		f.list(&d.o.Extensions, "extension", "e", "PATTERN", "these extensions only")
+		f.list(&d.o.ExcludeExtensions, "exclude-extension", "", "PATTERN", "not these extensions (with pg_dump 17 and later)")
 		f.list(&d.o.ExcludeTableData, "exclude-table-data", "", "PATTERN", "not the rows of these tables")
+		f.list(&d.o.TablesAndChildren, "table-and-children", "", "PATTERN", "as -t, with all partitions and children")
+		f.list(&d.o.ExcludeTablesAndChildren, "exclude-table-and-children", "", "PATTERN", "as -T, with all partitions and children")
+		f.list(&d.o.ExcludeTableDataAndChildren, "exclude-table-data-and-children", "", "PATTERN", "not the rows of these tables, their partitions and\nchildren")
+		f.list(&d.filters, "filter", "", "FILE", "choose by the rules in FILE, as pg_dump 17 does\n(-: standard input)")
 		f.boolean(&d.o.StrictNames, "strict-names", "", "every PATTERN must match something")
 		f.list(&d.where, "where", "", "TABLE:CONDITION", "of this table only the rows that meet an SQL condition")
 		f.boolean(&d.o.DataOnly, "data-only", "", "no definitions")
 		f.boolean(&d.o.SchemaOnly, "schema-only", "", "no rows")
+		f.sections(&d.o.Sections, dump.PreData, dump.Data, dump.PostData)
+		f.list(&d.o.ForeignServers, "include-foreign-data", "", "SERVER", "rows of the foreign tables of these servers too")
 		f.boolean(&d.o.NoUnloggedData, "no-unlogged-data", "", "not the rows of unlogged tables")
 		f.boolean(&d.largeObject, "large-objects", "", "large objects too, when only parts are dumped")
 		f.boolean(&d.noLarge, "no-large-objects", "", "no large objects")
@@ -86,9 +97,9 @@ func (d *dumpFlags) flags(c *cobra.Command) {
 }
 
 // options checks the flags and makes dump's options of them.
-func (d *dumpFlags) options(c *cobra.Command, args []string) (dump.Options, error) {
+func (d *dumpFlags) options(a *app, c *cobra.Command, args []string) (dump.Options, error) {
 	o := d.o
-	for _, pair := range [][]string{{"data-only", "schema-only"}, {"large-objects", "no-large-objects"}, {"snapshot", "serializable-deferrable"}} {
+	for _, pair := range [][]string{{"data-only", "schema-only"}, {"section", "data-only"}, {"section", "schema-only"}, {"include-foreign-data", "schema-only"}, {"large-objects", "no-large-objects"}, {"snapshot", "serializable-deferrable"}} {
 		if err := exclusive(c, pair...); err != nil {
 			return o, err
 		}
@@ -112,6 +123,9 @@ func (d *dumpFlags) options(c *cobra.Command, args []string) (dump.Options, erro
 	if c.Flags().Changed("large-objects") || c.Flags().Changed("no-large-objects") {
 		with := d.largeObject && !d.noLarge
 		o.LargeObjects = &with
+	}
+	if err := a.readFilters(d.filters, func(r filter.Rule) string { return filterDump(&o, r) }); err != nil {
+		return o, err
 	}
 	o.Jobs, o.Tool = d.job.jobs, tool()
 	return o, d.destination(c, &o)
@@ -143,9 +157,9 @@ func (d *dumpFlags) destination(c *cobra.Command, o *dump.Options) error {
 		return usagef("option --file: %s files are not compressed, but --compress says %s", format.ExtPlain, o.Compression).hint("call the file %s%s", strings.TrimSuffix(d.to, format.ExtPlain), format.ExtZstd)
 	}
 	switch {
-	case file && len(o.Tables) == 0:
+	case file && len(o.Tables)+len(o.TablesAndChildren) == 0:
 		return usagef("a single file holds a single table: name it with -t").hint("or give a folder: -f DIR")
-	case file && o.SchemaOnly:
+	case file && (o.SchemaOnly || len(o.Sections) > 0 && !slices.Contains(o.Sections, dump.Data)):
 		return usagef("a single file holds rows alone, but --schema-only leaves them out")
 	case d.to == "-" && d.job.asJSON:
 		return usagef("options --file=- and --json both want standard output")
@@ -178,7 +192,7 @@ func parseWhere(given []string) (map[string]string, error) {
 }
 
 func (a *app) dump(c *cobra.Command, d *dumpFlags, args []string) error {
-	o, err := d.options(c, args)
+	o, err := d.options(a, c, args)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,6 +80,12 @@ func (f flags) choice(p *string, name, short, usage string, words ...string) {
 	f.named(name, strings.Join(words, "|"))
 }
 
+// sections is a flag for parts of a dump that may be given again and again.
+func (f flags) sections(p *[]string, words ...string) {
+	f.Var(&wordsValue{p, words}, "section", "only this section: "+strings.Join(words, ", ")+"\n(repeatable)")
+	f.named("section", "SECTION")
+}
+
 func (f flags) size(p *int64, name, short, value, usage string) {
 	f.VarP((*sizeValue)(p), name, short, usage)
 	f.named(name, value)
@@ -121,6 +128,22 @@ func (v *choiceValue) Set(s string) error {
 }
 func (v *choiceValue) String() string { return *v.p }
 func (v *choiceValue) Type() string   { return "string" }
+
+// wordsValue is a list of words out of a few.
+type wordsValue struct {
+	p     *[]string
+	words []string
+}
+
+func (v *wordsValue) Set(s string) error {
+	if !slices.Contains(v.words, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(v.words, ", "))
+	}
+	*v.p = append(*v.p, s)
+	return nil
+}
+func (v *wordsValue) String() string { return strings.Join(*v.p, ",") }
+func (v *wordsValue) Type() string   { return "list" }
 
 // sizeValue is a number of bytes as PostgreSQL's settings have it: kB, MB, GB and TB are powers of 1024.
 type sizeValue int64

@@ -52,7 +52,8 @@ const relationsFrom = ` FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace 
 
 // relationKeys is the cheap list that decides what to lock: see Lockable.
 const relationKeys = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), true),
- EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
+ coalesce((SELECT e.extname::text FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+  WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e' LIMIT 1), ''),
  EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE c.oid = ANY (e.extconfig))` + relationsFrom + ` ORDER BY c.oid`
 
 // Key identifies a relation, so that two lists can be compared.
@@ -60,9 +61,9 @@ type Key struct {
 	OID          uint32
 	Schema, Name format.Name
 	Kind         byte
-	MaySelect    bool // of one that is gone by now it is true: a lock will show that
-	Extension    bool // a member of an extension
-	Config       bool // whose rows a dump carries nevertheless
+	MaySelect    bool        // of one that is gone by now it is true: a lock will show that
+	Extension    format.Name // that it is a member of; "": none
+	Config       bool        // whose rows a dump carries nevertheless
 }
 
 // String gives schema.name for people; it is no SQL.

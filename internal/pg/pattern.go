@@ -3,6 +3,8 @@ package pg
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bytehaul/pghaul/format"
 )
 
 // Pattern is a psql name pattern taken apart: regular expressions for schema and name, each anchored; empty Schema: any that is visible.
@@ -39,6 +41,14 @@ func ParseSchemaPattern(s string) (Pattern, error) {
 	}
 	return Pattern{Given: s, Schema: parts[0]}, nil
 }
+
+// ExactName is the pattern that names this and nothing else.
+func ExactName(name format.Name) string {
+	return `"` + strings.ReplaceAll(string(name), `"`, `""`) + `"`
+}
+
+// ExactPattern is the pattern that names this relation and nothing else.
+func ExactPattern(q Qualified) string { return ExactName(q.Schema) + "." + ExactName(q.Name) }
 
 func patternParts(s string) ([]string, error) {
 	if s == "" {
