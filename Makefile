@@ -6,7 +6,7 @@ LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
 
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench soak generate cases clean
+.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench soak screens generate cases clean
 
 build: ## the program, in bin/
 	go build -o $(BIN) ./cmd/pghaul
@@ -44,6 +44,9 @@ bench: setup build ## the numbers, as ratios to the servers' own floor and to pg
 
 soak: setup build ## random databases under random faults, for SOAK=10m; SEED=N repeats a run
 	go run ./internal/soak -pghaul $(BIN) -for $(or $(SOAK),10m) -seed $(or $(SEED),0)
+
+screens: ## pictures of the terminal UI, in docs/screens/
+	go run ./internal/screens/draw -to docs/screens
 
 generate: ## goldens and other generated files
 	go generate ./...

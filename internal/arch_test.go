@@ -75,6 +75,10 @@ var rules = map[string]rule{
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
 	"tui":                {ours: []string{"dump", "restore", "format", "internal/progress", "internal/report", "internal/show"}, others: []string{charm}},
 
+	// Pictures of the terminal UI, made of jobs that pretend.
+	"internal/screens":      {ours: []string{"tui", "internal/pipeline", "internal/progress", "internal/report"}, others: []string{charm}},
+	"internal/screens/draw": {ours: []string{"internal/screens"}},
+
 	// The sample shop of the demo.
 	"internal/demo": {ours: []string{"format", "internal/pg", "internal/pgcluster"}, others: []string{pgx}},
 

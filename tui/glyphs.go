@@ -1,8 +1,8 @@
 package tui
 
-// Glyphs are the signs that are drawn. Each is one column wide.
+// Glyphs are the signs that are drawn. Each is one column wide, but for Arrow and Dots of ASCII.
 type Glyphs struct {
-	Cursor, Mark           string // the row under the cursor; the bottleneck
+	Mark                   string // the bottleneck, the present phase
 	Done, Running, Waiting string // states
 	Failed, Cancelled      string
 	Warn                   string
@@ -15,6 +15,8 @@ type Glyphs struct {
 	Dot                    string // between parts of a line
 	Down                   string // a sort's direction
 	Rule, Edge             string // of dialogs and panes
+	Thick                  string // the done part of a rule
+	Select                 string // before the row under the cursor
 	Corners                [4]string
 	On, Off                string // check boxes
 }
@@ -22,12 +24,12 @@ type Glyphs struct {
 // NewGlyphs gives Unicode's signs, or those of ASCII.
 func NewGlyphs(ascii bool) Glyphs {
 	if ascii {
-		return Glyphs{Cursor: ">", Mark: ">", Done: "+", Running: ">", Waiting: ".", Failed: "x", Cancelled: "-", Warn: "!",
+		return Glyphs{Mark: ">", Done: "+", Running: ">", Waiting: ".", Failed: "x", Cancelled: "-", Warn: "!",
 			Busy: "#", Server: "=", Blocked: "~", Starved: ".", Bar: []string{"#"}, Rest: ".", Spark: []string{" ", ".", "-", "=", "+", "*", "#", "@"},
-			Arrow: "->", Dots: "...", Dot: "-", Down: "v", Rule: "-", Edge: "|", Corners: [4]string{"+", "+", "+", "+"}, On: "x", Off: " "}
+			Arrow: "->", Dots: "...", Dot: "-", Down: "v", Rule: "-", Edge: "|", Thick: "=", Select: "|", Corners: [4]string{"+", "+", "+", "+"}, On: "x", Off: " "}
 	}
-	return Glyphs{Cursor: "▸", Mark: "▸", Done: "✓", Running: "▸", Waiting: "·", Failed: "✗", Cancelled: "–", Warn: "!",
+	return Glyphs{Mark: "▸", Done: "✓", Running: "▸", Waiting: "·", Failed: "✗", Cancelled: "–", Warn: "!",
 		Busy: "█", Server: "▓", Blocked: "▒", Starved: "░", Bar: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"}, Rest: "░",
 		Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-		Arrow: "→", Dots: "…", Dot: "·", Down: "▾", Rule: "─", Edge: "│", Corners: [4]string{"╭", "╮", "╰", "╯"}, On: "●", Off: "○"}
+		Arrow: "→", Dots: "…", Dot: "·", Down: "▾", Rule: "─", Edge: "│", Thick: "━", Select: "▌", Corners: [4]string{"╭", "╮", "╰", "╯"}, On: "●", Off: "○"}
 }

@@ -20,12 +20,14 @@ type Options struct {
 	ASCII   bool
 	Input   io.Reader // the terminal
 	Output  io.Writer // the terminal
+	Still   bool      // the program has no clock: who drives it sends TickMsg
 }
 
 // Program is the one tea.Model: a stack of screens, a dialog over it, a help bar under it.
 type Program struct {
 	env    *Env
 	first  Screen
+	still  bool
 	stack  []Screen
 	dialog *Dialog
 	help   bool
@@ -39,7 +41,7 @@ const toastFor = 4 * time.Second
 // New gives the model; [Run] is what a command calls.
 func New(o Options) *Program {
 	e := &Env{Styles: NewStyles(o.Theme, o.NoColor), Glyphs: NewGlyphs(o.ASCII), Keys: NewKeyMap(o.ASCII)}
-	return &Program{env: e, first: o.Screen}
+	return &Program{env: e, first: o.Screen, still: o.Still}
 }
 
 // Run shows the program until the operator leaves it, or ctx ends it at once. It restores the terminal and waits for no job. The error is
@@ -56,10 +58,15 @@ func Run(ctx context.Context, o Options) error {
 
 // Init implements tea.Model.
 func (p *Program) Init() tea.Cmd {
-	return tea.Batch(tick(), p.push(p.first))
+	return tea.Batch(p.tick(), p.push(p.first))
 }
 
-func tick() tea.Cmd { return tea.Tick(tickEvery, func(t time.Time) tea.Msg { return TickMsg{t} }) }
+func (p *Program) tick() tea.Cmd {
+	if p.still {
+		return nil
+	}
+	return tea.Tick(tickEvery, func(t time.Time) tea.Msg { return TickMsg{t} })
+}
 
 func (p *Program) push(s Screen) tea.Cmd {
 	if s == nil {
@@ -85,7 +92,7 @@ func (p *Program) update(m tea.Msg) tea.Cmd {
 		p.env.Width, p.env.Height = max(m.Width, 0), max(m.Height, 0)
 	case TickMsg:
 		p.env.Time = m.Time
-		return tea.Batch(p.all(m), tick())
+		return tea.Batch(p.all(m), p.tick())
 	case tea.KeyMsg:
 		return p.key(m)
 	case tea.MouseMsg:
@@ -144,6 +151,9 @@ func (p *Program) key(m tea.KeyMsg) tea.Cmd {
 		if done {
 			p.dialog = nil
 		}
+		if Pressed(m, k.Interrupt) { // means the screen beneath
+			return tea.Batch(cmd, p.interrupt(m))
+		}
 		return cmd
 	case p.help:
 		p.help = false
@@ -155,7 +165,7 @@ func (p *Program) key(m tea.KeyMsg) tea.Cmd {
 		return top.Update(m)
 	}
 	switch {
-	case Pressed(m, k.Interrupt), Pressed(m, k.Quit):
+	case Pressed(m, k.Interrupt, k.Quit):
 		return tea.Quit
 	case Pressed(m, k.Help):
 		p.help = true
@@ -164,6 +174,14 @@ func (p *Program) key(m tea.KeyMsg) tea.Cmd {
 		return p.back()
 	}
 	return top.Update(m)
+}
+
+// interrupt is a ctrl-c for the top screen, or the end.
+func (p *Program) interrupt(m tea.KeyMsg) tea.Cmd {
+	if c, ok := p.top().(Capturer); ok && c.Captures(m) {
+		return p.top().Update(m)
+	}
+	return tea.Quit
 }
 
 // View implements tea.Model. The frame is never wider or longer than the screen.
