@@ -13,6 +13,7 @@ type Meta struct {
 	Types    []Type     `json:"types"`           // every type the columns reach, as a graph by OID
 	Samples  []Samples  `json:"samples"`
 	Segment  SegmentRef `json:"segment"`
+	Salvaged *Salvaged  `json:"salvaged,omitempty"` // the file was made of a damaged one; nil: it was not
 }
 
 // FieldCount returns how many fields each row has: one for each column that is not generated.

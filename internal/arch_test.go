@@ -70,6 +70,8 @@ var rules = map[string]rule{
 	"internal/show":   {ours: []string{"format"}, others: []string{"github.com/rivo/uniseg"}},
 	"internal/watch":  {ours: []string{"internal/progress", "internal/show"}, others: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/report": {ours: []string{"internal/progress", "internal/show"}},
+	// What can be read of a damaged file.
+	"internal/salvage": {ours: []string{"format", "internal/hint"}},
 	// Rows as text, for cat: what the server's output functions would print.
 	"internal/rowtext":   {ours: []string{"format"}, others: []string{pgx, "golang.org/x/text"}},
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
@@ -83,7 +85,18 @@ var rules = map[string]rule{
 	"internal/demo": {ours: []string{"format", "internal/pg", "internal/pgcluster"}, others: []string{pgx}},
 
 	"cmd/pghaul": {
-		ours:   append([]string{"dump", "restore", "tui", "internal/demo", "internal/filter", "internal/pgcluster", "internal/report", "internal/rowtext", "internal/sched", "internal/show", "internal/termguard", "internal/watch"}, engine...),
+		ours: slices.Concat(engine, []string{"dump", "restore", "tui"}, []string{
+			"internal/demo",
+			"internal/filter",
+			"internal/pgcluster",
+			"internal/report",
+			"internal/rowtext",
+			"internal/salvage",
+			"internal/sched",
+			"internal/show",
+			"internal/termguard",
+			"internal/watch",
+		}),
 		others: []string{pgx, sync, sys, "golang.org/x/term", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 }

@@ -74,6 +74,9 @@ func (f *fileFacts) text() string {
 	}
 	sourceRows(g, m.Server, m.Database, m.Snapshot)
 	g.Row("made by", show.Text(m.Tool)+", dump "+show.Text(m.DumpID))
+	if s := m.Salvaged; s != nil {
+		g.Row("salvaged", salvagedText(s))
+	}
 	b.WriteString(g.String())
 	b.WriteString("\nColumns\n" + columnsText("  ", m.Columns))
 	if tree := typesText(m); tree != "" {

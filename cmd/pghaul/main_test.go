@@ -40,6 +40,7 @@ var databases atomic.Int64
 //	flip FILE OFFSET         changes a byte; a negative offset counts from the end
 //	cut FILE N               cuts N bytes off the end
 //	poke FILE OFFSET HEX     puts bytes in the place of others
+//	zero FILE OFFSET N       makes N bytes zeros
 //	append FILE TEXT         puts text behind the end
 //	edit FILE TEXT NEW       replaces a text that the file must hold
 //	copydump DIR DIR         copies a folder with all that is in it
@@ -71,6 +72,12 @@ func TestScripts(t *testing.T) {
 					with, err := hex.DecodeString(args[2])
 					ts.Check(err)
 					copy(b[number(ts, args[1]):], with)
+					return b
+				})
+			},
+			"zero": func(ts *testscript.TestScript, neg bool, args []string) {
+				change(ts, neg, args, 3, func(b []byte) []byte {
+					clear(b[number(ts, args[1]):][:number(ts, args[2])])
 					return b
 				})
 			},
