@@ -39,7 +39,7 @@ type Live struct {
 }
 
 // leaderGone says what to do when the snapshot is lost in a migrate.
-const leaderGone = "the rows not yet copied can't be had under that snapshot any more: --resume empties the tables and copies all rows again"
+const leaderGone = "look into the source's log for why the session ended"
 
 var errReleased = errors.New("the snapshot has been released")
 
@@ -127,7 +127,7 @@ func (l *Live) describe() {
 	p := l.job.plan
 	for _, t := range p.tables {
 		for _, s := range t.segments {
-			s.done = format.ManifestSegment{StoredFile: format.StoredFile{Path: s.name(), StoredBytes: s.bytes}, CTIDRange: s.pages}
+			s.done = format.ManifestSegment{StoredFile: format.StoredFile{Path: flow.SegmentName(pg.QuoteName(t.rel.Schema, t.rel.Name), s.pages), StoredBytes: s.bytes}, CTIDRange: s.pages}
 		}
 		l.byName[pg.Qualified{Schema: t.rel.Schema, Name: t.rel.Name}] = t
 	}
@@ -140,18 +140,6 @@ func (l *Live) describe() {
 		}
 	}
 	l.manifest = m
-}
-
-// name names a segment by what it holds, so that another run under the same snapshot knows it again.
-func (s *segment) name() string {
-	name := pg.QuoteName(s.table.rel.Schema, s.table.rel.Name)
-	switch {
-	case s.pages == nil:
-		return name
-	case s.pages.To == 0:
-		return fmt.Sprintf("%s from page %d", name, s.pages.From)
-	}
-	return fmt.Sprintf("%s pages %d to %d", name, s.pages.From, s.pages.To-1)
 }
 
 // watch pings the leader until Release or Close.
@@ -217,7 +205,7 @@ func (l *Live) table(t *format.ManifestTable) (*table, error) {
 	return nil, fmt.Errorf("table %s is not in the plan", q)
 }
 
-// Segment opens a segment on a session of its own, under the snapshot. The session goes back when the segment is closed, and is used again if it is
+// Segment opens a segment, which are the pages that the manifest says, on a session of its own, under the snapshot. The session goes back when the segment is closed, and is used again if it is
 // still good.
 func (l *Live) Segment(ctx context.Context, t *format.ManifestTable, i int) (*flow.Segment, error) {
 	from, err := l.table(t)
@@ -228,7 +216,7 @@ func (l *Live) Segment(ctx context.Context, t *format.ManifestTable, i int) (*fl
 	if err != nil {
 		return nil, err
 	}
-	sql, err := s.open(ctx, from.segments[i], l.job.plan.types)
+	sql, err := s.open(ctx, &segment{table: from, pages: t.Segments[i].CTIDRange}, l.job.plan.types)
 	if err != nil {
 		l.give(s)
 		return nil, err

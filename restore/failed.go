@@ -51,6 +51,7 @@ type Failed struct {
 	JournalSchema string // where the journal is kept; empty: there is none, and no --resume
 	Database      string // of the target
 	Created       bool   // the database was made by this restore, and stays
+	Again         bool   // the rows came from a live origin, not all of them did, and its snapshot goes with this run
 	Err           error  // context.Canceled for a cancelled one
 }
 
@@ -86,7 +87,10 @@ func (f *Failed) Hint() string {
 	} else if f.Phase == PhaseData && slices.Contains(notFoundStates, pg.State(f.Err)) {
 		first = "a function that the table's constraints or columns call finds nothing with an empty search_path: ALTER FUNCTION … SET search_path on the target; then "
 	}
-	if f.JournalSchema == "" {
+	switch {
+	case f.Again && f.JournalSchema != "":
+		return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume deletes the rows copied so far and copies all again, under a new snapshot", f.JournalSchema)
+	case f.JournalSchema == "":
 		return first + "start again with an empty target: without a journal the restore can't go on where it stopped"
 	}
 	return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume goes on from there", f.JournalSchema)

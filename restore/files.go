@@ -49,6 +49,12 @@ func (d *folder) Archive(context.Context) (string, error) {
 // Alive implements [Origin].
 func (d *folder) Alive(context.Context) error { return nil }
 
+// Gone implements [Origin].
+func (d *folder) Gone() <-chan struct{} { return nil }
+
+// Release implements [Origin].
+func (d *folder) Release() {}
+
 // Snapshot implements [Origin].
 func (d *folder) Snapshot() string { return "" }
 

@@ -14,17 +14,26 @@ import (
 // that each is loaded exactly once whatever dies when. Rows of unlogged tables are gone after a crash, so their segments are noted
 // in an unlogged table, which is empty then too.
 type journal struct {
-	schema string
-	dumpID string
+	schema   string
+	dumpID   string
+	snapshot string // of a live origin, whose rows are in the tables
+	live     bool   // what a segment holds is known only when it is in
 
-	phases   map[string]bool // finished
-	begun    map[string]bool // by an earlier run
-	segments map[string]bool // by segmentKey
+	phases   map[string]bool           // finished
+	begun    map[string]bool           // by an earlier run
+	segments map[string]journalSegment // by segmentKey
+	filled   map[string]bool           // quoted names of the tables that hold rows
 
 	sequencesKept bool // no crash has put unlogged sequences back since they were set
 
 	gaps   []journalGap
 	choice string
+}
+
+// journalSegment is a segment that is in; its totals are known from a live origin alone.
+type journalSegment struct {
+	target, path string
+	totals       format.Totals
 }
 
 // journalGap is something that could not be made, for another try.
@@ -38,7 +47,7 @@ type journalGap struct {
 const phaseTruncate = "truncate"
 
 func newJournal(schema, dumpID string) *journal {
-	return &journal{schema: schema, dumpID: dumpID, phases: map[string]bool{}, begun: map[string]bool{}, segments: map[string]bool{}}
+	return &journal{schema: schema, dumpID: dumpID, phases: map[string]bool{}, begun: map[string]bool{}, segments: map[string]journalSegment{}, filled: map[string]bool{}}
 }
 
 func (j *journal) table(name string) string {
@@ -77,7 +86,7 @@ func (j *journal) read(ctx context.Context, c *pg.Conn) (state journalState, oth
 	if len(found) != len(journalTables) {
 		return journalForeign, "", nil
 	}
-	if err := c.QueryRow(ctx, `SELECT dump_id, choice FROM `+j.table("restore")).Scan(&otherID, &j.choice); err != nil {
+	if err := c.QueryRow(ctx, `SELECT dump_id, choice, coalesce(pg_catalog.to_jsonb(r) ->> 'snapshot', '') FROM `+j.table("restore")+` r`).Scan(&otherID, &j.choice, &j.snapshot); err != nil {
 		return journalForeign, "", pg.Wrap(err, "journal %s", j.schema)
 	}
 	if otherID != j.dumpID {
@@ -87,7 +96,7 @@ func (j *journal) read(ctx context.Context, c *pg.Conn) (state journalState, oth
 }
 
 func (j *journal) readRows(ctx context.Context, c *pg.Conn) error {
-	var name, target, segment string
+	var name string
 	var finished bool
 	rows, err := c.Query(ctx, `SELECT name, finished IS NOT NULL FROM `+j.table("phase"))
 	if err == nil {
@@ -96,14 +105,10 @@ func (j *journal) readRows(ctx context.Context, c *pg.Conn) error {
 	if err != nil {
 		return pg.Wrap(err, "journal of phases")
 	}
-	rows, err = c.Query(ctx, `SELECT target, segment FROM `+j.table("segment")+` UNION ALL SELECT target, segment FROM `+j.table("segment_unlogged"))
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&target, &segment}, func() error { j.segments[target+" "+segment] = true; return nil })
+	if err := j.readSegments(ctx, c); err != nil {
+		return err
 	}
-	if err != nil {
-		return pg.Wrap(err, "journal of segments")
-	}
-	j.sequencesKept = j.segments[" "+PhaseSequences]
+	_, j.sequencesKept = j.segments[" "+PhaseSequences]
 	rows, err = c.Query(ctx, `SELECT phase, entry, kind, name, sqlstate, message FROM `+j.table("gap")+` ORDER BY n`)
 	if err != nil {
 		return pg.Wrap(err, "journal of gaps")
@@ -114,19 +119,44 @@ func (j *journal) readRows(ctx context.Context, c *pg.Conn) error {
 	return pg.Wrap(err, "journal of gaps")
 }
 
+// readSegments reads which segments are in, at this moment.
+func (j *journal) readSegments(ctx context.Context, c *pg.Conn) error {
+	totals := "0::int8, 0::int8, ''"
+	if j.live {
+		totals = "rows, coalesce(bytes, 0), coalesce(row_digest, '')"
+	}
+	sql := "SELECT target, segment, " + totals + " FROM "
+	j.segments, j.filled = map[string]journalSegment{}, map[string]bool{}
+	var s journalSegment
+	var digest string
+	rows, err := c.Query(ctx, sql+j.table("segment")+" UNION ALL "+sql+j.table("segment_unlogged"))
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&s.target, &s.path, &s.totals.Rows, &s.totals.Length, &digest}, func() (err error) {
+			if digest != "" {
+				if s.totals.Digest, err = format.ParseRowDigest(digest); err != nil {
+					return err
+				}
+			}
+			j.segments[s.target+" "+s.path], j.filled[s.target] = s, true
+			return nil
+		})
+	}
+	return pg.Wrap(err, "journal of segments")
+}
+
 // begin makes the journal.
 func (j *journal) begin(ctx context.Context, c *pg.Conn, choice string) error {
-	segment := `(dump_id text NOT NULL, target text NOT NULL, segment text NOT NULL, rows int8 NOT NULL, loaded timestamptz NOT NULL DEFAULT pg_catalog.now(),
- PRIMARY KEY (dump_id, target, segment))`
+	segment := `(dump_id text NOT NULL, target text NOT NULL, segment text NOT NULL, rows int8 NOT NULL, bytes int8, row_digest text,
+ loaded timestamptz NOT NULL DEFAULT pg_catalog.now(), PRIMARY KEY (dump_id, target, segment))`
 	err := c.Exec(ctx, `BEGIN; CREATE SCHEMA `+pg.QuoteIdent(j.schema)+`;
 COMMENT ON SCHEMA `+pg.QuoteIdent(j.schema)+` IS 'journal of an unfinished restore by pghaul';
-CREATE TABLE `+j.table("restore")+` (dump_id text PRIMARY KEY, choice text NOT NULL, started timestamptz NOT NULL DEFAULT pg_catalog.now());
+CREATE TABLE `+j.table("restore")+` (dump_id text PRIMARY KEY, choice text NOT NULL, snapshot text NOT NULL, started timestamptz NOT NULL DEFAULT pg_catalog.now());
 CREATE TABLE `+j.table("phase")+` (name text PRIMARY KEY, begun timestamptz NOT NULL DEFAULT pg_catalog.now(), finished timestamptz);
 CREATE TABLE `+j.table("segment")+` `+segment+`;
 CREATE UNLOGGED TABLE `+j.table("segment_unlogged")+` `+segment+`;
 CREATE TABLE `+j.table("gap")+` (n int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, phase text NOT NULL, entry int4 NOT NULL, kind text NOT NULL, name text NOT NULL,
  sqlstate text NOT NULL, message text NOT NULL);
-INSERT INTO `+j.table("restore")+` VALUES (`+c.TextLiteral(j.dumpID)+`, `+c.TextLiteral(choice)+`); COMMIT`)
+INSERT INTO `+j.table("restore")+` VALUES (`+c.TextLiteral(j.dumpID)+`, `+c.TextLiteral(choice)+`, `+c.TextLiteral(j.snapshot)+`); COMMIT`)
 	if err != nil {
 		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
 	}
@@ -162,10 +192,21 @@ func (j *journal) finish(ctx context.Context, c *pg.Conn, phase string, gaps []j
 	return nil
 }
 
-// segmentSQL notes a segment; 23505 says that it is loaded already.
+// segmentSQL notes a segment; 23505 says that it is loaded already. From a live origin it notes nothing when another run has taken the journal over,
+// and keeps others from doing so until the transaction's end.
 func (j *journal) segmentSQL(c *pg.Conn, t *loadTable, seg *format.ManifestSegment) string {
+	if j.live {
+		return fmt.Sprintf("INSERT INTO %s (dump_id, target, segment, rows) SELECT dump_id, %s, %s, 0 FROM %s WHERE dump_id = %s AND snapshot = %s FOR SHARE", j.segmentTable(t),
+			c.TextLiteral(t.into.SQL()), c.TextLiteral(seg.Path), j.table("restore"), c.TextLiteral(j.dumpID), c.TextLiteral(j.snapshot))
+	}
 	return fmt.Sprintf("INSERT INTO %s (dump_id, target, segment, rows) VALUES (%s, %s, %s, %d)", j.segmentTable(t),
 		c.TextLiteral(j.dumpID), c.TextLiteral(t.into.SQL()), c.TextLiteral(seg.Path), seg.Rows)
+}
+
+// totalsSQL notes what a segment from a live origin holds.
+func (j *journal) totalsSQL(c *pg.Conn, t *loadTable, seg *format.ManifestSegment) string {
+	return fmt.Sprintf("UPDATE %s SET rows = %d, bytes = %d, row_digest = %s WHERE dump_id = %s AND target = %s AND segment = %s", j.segmentTable(t),
+		seg.Rows, seg.RawBytes, c.TextLiteral(seg.RowDigest), c.TextLiteral(j.dumpID), c.TextLiteral(t.into.SQL()), c.TextLiteral(seg.Path))
 }
 
 func (j *journal) segmentTable(t *loadTable) string {
@@ -184,7 +225,11 @@ func (j *journal) hasSegment(ctx context.Context, c *pg.Conn, t *loadTable, seg 
 
 // done tells whether a segment was loaded when the journal was read.
 func (j *journal) done(t *loadTable, seg *format.ManifestSegment) bool {
-	return j != nil && j.segments[segmentKey(t.into, seg.Path)]
+	if j == nil {
+		return false
+	}
+	_, done := j.segments[segmentKey(t.into, seg.Path)]
+	return done
 }
 
 // drop removes the journal of a complete restore.

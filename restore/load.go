@@ -32,8 +32,39 @@ func (j *job) data(ctx context.Context) error {
 	if err := j.truncate(ctx); err != nil {
 		return err
 	}
+	if err := j.startSnapshot(ctx); err != nil {
+		return err
+	}
 	backends, stop := j.watchServer(ctx)
 	defer stop()
+	if err := j.load(ctx, backends); err != nil {
+		return err
+	}
+	for j.lost.Swap(false) {
+		missing, err := j.recheck(ctx)
+		if err != nil {
+			return err
+		}
+		if !missing {
+			break
+		}
+		if err := j.load(ctx, backends); err != nil {
+			return err
+		}
+	}
+	if j.folder == nil {
+		for _, t := range j.plan.tables {
+			t.settle()
+		}
+	}
+	if err := j.loud(ctx); err != nil || !j.o.DisableTriggers {
+		return err
+	}
+	return j.checkKeys(ctx)
+}
+
+// load lets the workers load what is left.
+func (j *job) load(ctx context.Context, backends *pg.Backends) error {
 	q := newQueue(j.plan.tables)
 	group, loading := errgroup.WithContext(ctx)
 	for range min(j.o.Jobs, max(1, j.plan.segments)) {
@@ -46,13 +77,7 @@ func (j *job) data(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := ctxOf(j, q); err != nil {
-		return err
-	}
-	if err := j.loud(ctx); err != nil || !j.o.DisableTriggers {
-		return err
-	}
-	return j.checkKeys(ctx)
+	return ctxOf(j, q)
 }
 
 // ctxOf tells a data phase that has loaded everything from one that was ended between two segments.
@@ -134,37 +159,36 @@ func (w *worker) run(ctx context.Context, q *queue) error {
 	}
 }
 
-// segment loads one segment in one transaction: the journal's row first, so that nobody loads it twice.
-func (w *worker) segment(ctx context.Context, t *loadTable, i int) (err error) {
-	seg := &t.entry.Segments[i]
-	if err := w.prepare(ctx, t); err != nil {
-		return err
+// segment loads one segment, the journal's row first, so that nobody loads it twice. From a live origin it tries again when a session was lost.
+func (w *worker) segment(ctx context.Context, t *loadTable, i int) error {
+	started := false
+	begun := func() {
+		if !started {
+			started = true
+			t.progress.StartSegment()
+		}
 	}
-	done, err := w.begin(ctx, t, seg)
-	if err != nil {
-		return w.rollback(err)
-	}
-	if done {
-		t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
-		return nil
-	}
-	count := &flow.Tally{To: t.progress}
-	t.progress.StartSegment()
-	defer func() {
+	for try := 1; ; try++ {
+		count := &flow.Tally{To: t.progress}
+		done, err := w.attempt(ctx, t, i, count, begun)
+		seg := &t.entry.Segments[i]
 		if err != nil {
 			t.progress.Unwind(count.Rows, count.Bytes)
+			if err = w.again(ctx, t, i, try, err); err == nil {
+				continue
+			}
 		}
-		t.progress.EndSegment(canceled(ctx, err))
-	}()
-	if err := w.copySegment(ctx, t, i, count); err != nil {
-		return w.rollback(err)
-	}
-	if w.staging != nil {
-		if err := w.unstage(ctx, t, seg.Rows); err != nil {
-			return w.rollback(err)
+		switch {
+		case done && !started:
+			t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
+		case done:
+			t.progress.Add(seg.Rows, seg.RawBytes)
 		}
+		if started {
+			t.progress.EndSegment(canceled(ctx, err))
+		}
+		return err
 	}
-	return w.commit(ctx, t, seg)
 }
 
 // prepare writes the COPY statement for a table, in the session's encoding.
@@ -211,11 +235,15 @@ func (w *worker) begin(ctx context.Context, t *loadTable, seg *format.ManifestSe
 	if w.journal != nil {
 		sql += "; " + w.journal.segmentSQL(w.conn, t, seg)
 	}
-	if err := w.conn.Exec(ctx, sql); err != nil {
+	noted, err := w.conn.ExecTag(ctx, sql)
+	if err != nil {
 		if pg.State(err) == pg.StateUniqueViolation {
 			return true, w.conn.Exec(ctx, "ROLLBACK")
 		}
 		return false, pg.Wrap(err, "journal")
+	}
+	if w.journal != nil && noted != 1 {
+		return false, errors.New("another run has taken the journal over")
 	}
 	switch {
 	case w.staging != nil:
@@ -295,9 +323,16 @@ func (w *worker) rollback(err error) error {
 
 // commit ends the transaction. When the answer is lost with the connection, the journal knows.
 func (w *worker) commit(ctx context.Context, t *loadTable, seg *format.ManifestSegment) error {
-	err := w.conn.Exec(ctx, "COMMIT")
+	sql := "COMMIT"
+	if w.journal != nil && w.journal.live {
+		sql = w.journal.totalsSQL(w.conn, t, seg) + "; COMMIT"
+	}
+	err := w.conn.Exec(ctx, sql)
 	if err == nil {
 		return nil
+	}
+	if w.folder == nil {
+		return w.rollback(pg.Wrap(err, "COMMIT")) // the next try finds the journal's row, if the commit came through
 	}
 	if !pg.ConnectionLost(err) || w.journal == nil || ctx.Err() != nil {
 		return pg.Wrap(err, "COMMIT")

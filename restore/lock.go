@@ -42,15 +42,20 @@ func (j *job) takeLock(ctx context.Context) error {
 	return nil
 }
 
-// watch cancels the run when the session dies, because the lock dies with it. It ends with close.
-func (l *lockHolder) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+// watchLock cancels the run when the session dies, because the lock dies with it. It ends with close.
+func (j *job) watchLock(ctx context.Context, cancel context.CancelCauseFunc) {
+	l := j.lock
 	l.done.Go(func() {
 		tick := time.NewTicker(lockPing)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				if err := l.conn.Ping(ctx); err != nil {
+				err := l.conn.Ping(ctx)
+				if err != nil && j.patient(ctx, err) {
+					err = j.relock(ctx)
+				}
+				if err != nil {
 					cancel(fmt.Errorf("the session that holds the restore's lock: %w", err))
 					return
 				}

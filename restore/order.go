@@ -192,25 +192,9 @@ func (j *job) truncate(ctx context.Context) error {
 	if j.o.OnExisting != Truncate || j.journal != nil && j.journal.phases[phaseTruncate] {
 		return nil
 	}
-	_, whole, err := j.emptied(ctx)
-	if err != nil {
+	list, err := j.truncateList(ctx)
+	if err != nil || len(list) == 0 {
 		return err
-	}
-	names, err := j.leader.Names(ctx, keysOf(whole))
-	if err != nil {
-		return err
-	}
-	var list []string
-	for _, q := range names {
-		list = append(list, q.SQL())
-	}
-	for _, t := range j.targets() {
-		if !whole[t.OID] && !whole[t.Root] {
-			list = append(list, "ONLY "+t.SQL())
-		}
-	}
-	if len(list) == 0 {
-		return nil
 	}
 	sql := "BEGIN; TRUNCATE " + strings.Join(list, ", ")
 	if j.journal != nil {
@@ -224,4 +208,25 @@ func (j *job) truncate(ctx context.Context) error {
 		j.journal.phases[phaseTruncate] = true
 	}
 	return nil
+}
+
+// truncateList names the chosen tables for a TRUNCATE.
+func (j *job) truncateList(ctx context.Context) (list []string, err error) {
+	_, whole, err := j.emptied(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := j.leader.Names(ctx, keysOf(whole))
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range names {
+		list = append(list, q.SQL())
+	}
+	for _, t := range j.targets() {
+		if !whole[t.OID] && !whole[t.Root] {
+			list = append(list, "ONLY "+t.SQL())
+		}
+	}
+	return list, nil
 }

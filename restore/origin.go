@@ -23,8 +23,14 @@ type Origin interface {
 	// Archive gives the path of pg_dump's archive of the definitions. It is there until the origin is closed.
 	Archive(ctx context.Context) (string, error)
 
-	// Alive asks whether rows can still be had under the origin's snapshot. Its error is final.
+	// Alive asks whether rows can still be had under the origin's snapshot. Its error is final. When ctx ends meanwhile, the origin may be dead.
 	Alive(ctx context.Context) error
+
+	// Gone is closed when Alive has become an error; nil: that cannot be.
+	Gone() <-chan struct{}
+
+	// Release says that all rows have been copied, so that snapshot and locks may go. The definitions stay.
+	Release()
 
 	// Snapshot names the moment that the rows are of, unlike any other moment of the same origin; "" when there is only one.
 	Snapshot() string

@@ -41,7 +41,11 @@ func (t *loadTable) done() bool { return len(t.left) == 0 && t.running == 0 }
 // bytesLeft counts what no worker has taken yet.
 func (t *loadTable) bytesLeft() (n int64) {
 	for _, i := range t.left {
-		n += t.entry.Segments[i].RawBytes
+		if s := &t.entry.Segments[i]; counted(s) {
+			n += s.RawBytes
+		} else {
+			n += s.StoredBytes
+		}
 	}
 	return n
 }
@@ -156,7 +160,8 @@ func (p *plan) chooseFreeze(o *Options, viaRoot map[pg.Qualified]bool) {
 // track makes the tables known to the tracker.
 func (p *plan) track(tracker *progress.Tracker) {
 	for _, t := range p.tables {
-		t.progress = tracker.AddTable(progress.TableInfo{Name: t.name.String(), Rows: t.entry.Rows, RowsExact: true, Bytes: t.entry.Bytes, BytesExact: true,
+		exact := t.entry.RowDigest != ""
+		t.progress = tracker.AddTable(progress.TableInfo{Name: t.name.String(), Rows: t.entry.Rows, RowsExact: exact, Bytes: t.entry.Bytes, BytesExact: exact,
 			Segments: len(t.entry.Segments), Columns: len(t.columns)})
 	}
 }

@@ -88,7 +88,15 @@ func (j *job) journalProperties(ctx context.Context) error {
 
 // fingerprint tells restores of the same dump apart that load different parts of it.
 func (j *job) fingerprint() string {
-	return fmt.Sprintf("data-only=%t schema-only=%t %s", j.o.DataOnly, j.o.SchemaOnly, j.plan.choice)
+	text := fmt.Sprintf("data-only=%t schema-only=%t %s", j.o.DataOnly, j.o.SchemaOnly, j.plan.choice)
+	if j.folder == nil { // a dump has chosen its rows already
+		for _, t := range j.plan.tables {
+			if t.entry.Where != "" {
+				text += fmt.Sprintf("--where %s:%s ", t.name, t.entry.Where)
+			}
+		}
+	}
+	return text
 }
 
 // track makes the tables known, and takes out what an earlier run has loaded.
@@ -110,6 +118,7 @@ func (j *job) track() {
 		}
 		t.left = left
 	}
+	j.plan.segments = loadsOf(j.plan.tables)
 	j.complete = int(j.loaded.Load()) == j.plan.segments
 }
 
@@ -330,6 +339,7 @@ func (j *job) checkJournal(ctx context.Context, f *findings) error {
 		f.bad(object, "the unfinished restore was started with "+j.journal.choice, "this one with "+j.fingerprint(), "go on with the options that it was started with")
 	case state == journalOurs:
 		j.resumed = true
+		return j.takeOver(ctx, f)
 	}
 	return nil
 }

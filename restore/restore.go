@@ -2,6 +2,8 @@
 package restore
 
 import (
+	"time"
+
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/progress"
@@ -20,7 +22,7 @@ const (
 // Options of a restore.
 type Options struct {
 	Dir    string // of the dump
-	Origin Origin // instead of Dir
+	Origin Origin // instead of Dir: a live one, of a migrate
 	DSN    *pg.DSN
 
 	Jobs                                                                              int  // data connections; 0: number of CPUs, at most 8
@@ -47,6 +49,7 @@ type Options struct {
 	SearchPath string // schemas as in SET search_path, for what fails without in post-data, for materialized views and for gaps; "": none
 
 	Confirm  func(question, word string) (bool, error) // asks before rows are destroyed: the operator types word; nil: no questions (--yes)
+	Patience time.Duration                             // how long a target that went away is waited for while the rows come from a live origin; 0: 5 minutes
 	Gate     Gate                                      // asked between phases; nil: none waits
 	PgBinDir string
 	Tool     string

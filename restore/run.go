@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +68,10 @@ type job struct {
 	gaps      []journalGap // of the present phase
 
 	loaded atomic.Int64 // segments
+
+	copiedAll bool        // nothing is needed of the origin's rows any more
+	copyAgain bool        // an earlier run has copied rows of another snapshot
+	lost      atomic.Bool // the target went away since the journal was read
 }
 
 // step is one phase.
@@ -107,6 +113,7 @@ func openJob(o Options) (*job, error) {
 	j.pool = pipeline.NewPool(o.Jobs*flow.BlocksPerLane, pipeline.BlockSize)
 	if !o.NoJournal {
 		j.journal = newJournal(o.JournalSchema, j.m.DumpID)
+		j.journal.live, j.journal.snapshot = j.folder == nil, j.origin.Snapshot()
 	}
 	var err error
 	if j.plan, err = newPlan(&j.o, j.m); err != nil {
@@ -220,7 +227,10 @@ func (j *job) runSteps(ctx context.Context) error {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer cancel(nil)
+	watching.Go(func() { j.watchOrigin(ctx, cancel) })
 	started := time.Now()
 	for i, s := range steps[:stop+1] {
 		j.phase, j.gaps = s.name, nil
@@ -243,7 +253,11 @@ func (j *job) runSteps(ctx context.Context) error {
 			return j.failed(canceled(ctx, err))
 		}
 		if i == 0 {
-			j.lock.watch(ctx, cancel)
+			j.watchLock(ctx, cancel)
+		}
+		if !slices.ContainsFunc(steps[i+1:], func(s step) bool { return s.name == PhaseData && !j.finished(s.name) }) {
+			j.copiedAll = true
+			j.origin.Release()
 		}
 		if err := j.gate(ctx, steps[:stop+1], i, started); err != nil {
 			return j.failed(canceled(ctx, err))
@@ -295,6 +309,7 @@ func (j *job) failed(err error) error {
 	if j.o.SchemaOnly {
 		f.Of = 0
 	}
+	f.Again = j.folder == nil && f.Loaded > 0 && !j.copiedAll
 	if j.journal != nil {
 		f.JournalSchema = j.journal.schema
 	}

@@ -307,7 +307,12 @@ func firstLine(s string) string {
 func (j *job) again(ctx context.Context, phase string) error {
 	gaps := j.journalGaps(phase)
 	switch phase {
-	case PhasePreData, PhasePostData, PhaseLargeObjects:
+	case PhasePreData:
+		if err := j.entriesAgain(ctx, gaps); err != nil || j.folder != nil || j.o.SchemaOnly || j.finished(PhaseData) {
+			return err
+		}
+		return j.preflightB(ctx) // definitions at the source may have changed since
+	case PhasePostData, PhaseLargeObjects:
 		return j.entriesAgain(ctx, gaps)
 	case PhaseData:
 		return j.dataAgain(ctx, gaps)
@@ -323,10 +328,17 @@ func (j *job) again(ctx context.Context, phase string) error {
 
 func (j *job) entriesAgain(ctx context.Context, gaps []journalGap) error {
 	wanted := map[int]bool{}
+	named := map[[2]string]bool{} // in the archive of another snapshot the numbers may be others
 	for _, g := range gaps {
 		wanted[g.Entry] = true
+		named[[2]string{g.Kind, g.Name}] = true
 	}
-	list, err := j.archive.list(func(e *entry) bool { return wanted[e.DumpID] })
+	list, err := j.archive.list(func(e *entry) bool {
+		if j.folder == nil {
+			return named[[2]string{e.Desc, e.name()}]
+		}
+		return wanted[e.DumpID]
+	})
 	if errors.Is(err, errNoEntries) {
 		return nil
 	}

@@ -136,11 +136,8 @@ func (j *job) journalled() map[pg.Qualified]bool {
 		return ours
 	}
 	for _, t := range j.plan.tables {
-		for i := range t.entry.Segments {
-			if j.journal.done(t, &t.entry.Segments[i]) {
-				ours[t.into] = true
-				break
-			}
+		if j.journal.filled[t.into.SQL()] {
+			ours[t.into] = true
 		}
 	}
 	return ours
@@ -230,9 +227,20 @@ func (j *job) checkRows(ctx context.Context, f *findings, t *loadTable) error {
 		return nil
 	}
 	if has {
-		f.bad(t.into.String(), fmt.Sprintf("%d rows", t.entry.Rows), "holds rows already", "--on-existing truncate deletes them, --on-existing append keeps them")
+		f.bad(t.into.String(), t.rowsFor(), "holds rows already", "--on-existing truncate deletes them, --on-existing append keeps them")
 	}
 	return err
+}
+
+// rowsFor says how many rows there are for a table.
+func (t *loadTable) rowsFor() string {
+	switch {
+	case t.entry.RowDigest != "":
+		return fmt.Sprintf("%d rows", t.entry.Rows)
+	case t.entry.Rows < 0:
+		return "rows"
+	}
+	return fmt.Sprintf("about %d rows", t.entry.Rows)
 }
 
 // targets are the relations that rows go into, each once.

@@ -310,3 +310,13 @@ func (c *Conn) Names(ctx context.Context, oids []uint32) ([]Qualified, error) {
 	}
 	return collect(rows, "names of relations", pgx.RowToStructByPos[Qualified])
 }
+
+// HoldsRows tells whether a relation is there and has rows, its children's included. The name is quoted already.
+func (c *Conn) HoldsRows(ctx context.Context, quoted string) (has bool, err error) {
+	var there bool
+	if err := c.QueryRow(ctx, `SELECT pg_catalog.to_regclass($1) IS NOT NULL`, quoted).Scan(&there); err != nil || !there {
+		return false, Wrap(err, "table %s", quoted)
+	}
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+quoted+`)`).Scan(&has)
+	return has, Wrap(err, "rows of table %s", quoted)
+}
