@@ -165,12 +165,17 @@ func (a *archive) inSchemas(c *choice, e *entry) bool {
 		return c.hasSchema(name.Schema)
 	case e.Desc == "SCHEMA":
 		return c.hasSchema(name.Name)
+	case e.Desc == "EXTENSION":
+		return c.hasExtension(name.Name)
 	case e.Desc == "COMMENT" || e.Desc == "ACL" || e.Desc == "SECURITY LABEL":
 		if schema, ok := strings.CutPrefix(e.Name, "SCHEMA "); ok {
 			return c.hasSchema(format.Name(schema))
 		}
+		if extension, ok := strings.CutPrefix(e.Name, "EXTENSION "); ok {
+			return c.hasExtension(format.Name(extension))
+		}
 	}
-	return len(c.schemas) == 0
+	return !c.partial() || e.isLargeObject()
 }
 
 func (a *archive) chooseTables(c *choice, ch *chosen) {
@@ -196,11 +201,36 @@ func (a *archive) chooseTables(c *choice, ch *chosen) {
 			ch.entries[e.DumpID], grown = true, true
 		}
 	}
+	a.addNamed(ch, func(e *entry) bool {
+		return e.Desc != "INDEX" && e.Desc != "TRIGGER" && c.named(e) || e.Desc == "EXTENSION" && c.hasExtension(format.Name(e.Name))
+	})
 	for id := range ch.entries {
 		a.addSupport(id, ch)
 	}
 	for id := range ch.support {
+		if e := a.byID[id]; e.Desc == "EXTENSION" && anyOf(c.notExtensions, pg.Qualified{Name: format.Name(e.Name)}) {
+			delete(ch.support, id)
+			continue
+		}
 		ch.entries[id] = true
+	}
+	a.addNamed(ch, func(e *entry) bool {
+		return (e.Desc == "INDEX" || e.Desc == "TRIGGER") && c.named(e) || c.large() && e.isLargeObject()
+	}) // their tables are there
+}
+
+// addNamed adds the entries that are wanted, and their comments and privileges.
+func (a *archive) addNamed(ch *chosen, wanted func(*entry) bool) {
+	added := map[int]bool{}
+	for _, e := range a.entries {
+		if !ch.entries[e.DumpID] && wanted(e) {
+			ch.entries[e.DumpID], added[e.DumpID] = true, true
+		}
+	}
+	for _, e := range a.entries {
+		if (e.Desc == "COMMENT" || e.Desc == "ACL" || e.Desc == "SECURITY LABEL") && slices.ContainsFunc(e.needs, func(id int) bool { return added[id] }) {
+			ch.entries[e.DumpID] = true
+		}
 	}
 }
 

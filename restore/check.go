@@ -146,7 +146,10 @@ func (c *checker) preflight(ctx context.Context, j *job, f *findings) error {
 			if err != nil {
 				return err
 			}
-			j.o.DataOnly = len(there) > 0
+			if len(there) > 0 {
+				j.o.DataOnly = true
+				j.o.parts = parts{rows: true, sequences: true}
+			}
 		}
 	}
 	c.report.As = "restore"

@@ -94,20 +94,20 @@ func TestArchiveChoice(t *testing.T) {
 	}
 	cases := []struct {
 		name    string
-		options Options
+		options Choice
 		want    []int
 		support []int
 		left    []string
 	}{
-		{"one table", Options{Tables: []string{"shop.orders"}}, []int{5, 850, 215, 214, 3300, 3100, 3160, 3161, 3301}, []int{5, 850}, []string{"shop.orders orders_customer_fkey"}},
-		{"both tables", Options{Tables: []string{"orders", "customers"}}, []int{5, 850, 215, 214, 3300, 217, 3100, 3160, 3161, 3301, 3162, 3163}, []int{5, 850}, nil},
-		{"a schema", Options{Schemas: []string{"shop"}}, []int{5, 850, 215, 214, 3300, 217, 218, 3100, 3160, 3161, 3301, 3162, 3163}, nil, nil},
-		{"not a schema", Options{ExcludeSchemas: []string{"shop"}}, []int{219, 3170}, nil, nil},
-		{"not a table", Options{ExcludeTables: []string{"customers"}}, []int{5, 850, 215, 214, 3300, 218, 219, 3100, 3160, 3161, 3301, 3170}, nil, []string{"shop.orders orders_customer_fkey"}},
+		{"one table", Choice{Tables: []string{"shop.orders"}}, []int{5, 850, 215, 214, 3300, 3100, 3160, 3161, 3301}, []int{5, 850}, []string{"shop.orders orders_customer_fkey"}},
+		{"both tables", Choice{Tables: []string{"orders", "customers"}}, []int{5, 850, 215, 214, 3300, 217, 3100, 3160, 3161, 3301, 3162, 3163}, []int{5, 850}, nil},
+		{"a schema", Choice{Schemas: []string{"shop"}}, []int{5, 850, 215, 214, 3300, 217, 218, 3100, 3160, 3161, 3301, 3162, 3163}, nil, nil},
+		{"not a schema", Choice{ExcludeSchemas: []string{"shop"}}, []int{219, 3170}, nil, nil},
+		{"not a table", Choice{ExcludeTables: []string{"customers"}}, []int{5, 850, 215, 214, 3300, 218, 219, 3100, 3160, 3161, 3301, 3170}, nil, []string{"shop.orders orders_customer_fkey"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			choice, err := newChoice(&c.options)
+			choice, err := newChoice(&Options{Choice: c.options})
 			if err != nil {
 				t.Fatal(err)
 			}

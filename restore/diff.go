@@ -14,7 +14,7 @@ type DiffOptions struct {
 	Dir string
 	DSN *pg.DSN
 
-	Schemas, ExcludeSchemas, Tables, ExcludeTables []string // psql patterns over the dump's tables
+	Choice // of the dump's tables
 
 	AllowCast   bool     // the server may cast values whose type the target's column has not
 	DropColumns []string // [schema.]table.column whose values stay behind
@@ -66,14 +66,14 @@ func (t *DiffTable) Same() bool {
 // manifest and headers, and the database's catalog. What differs is in the report; the error is for what could not be compared. Rows, triggers and
 // privileges are [Check]'s to look at.
 func Diff(ctx context.Context, o DiffOptions) (*DiffReport, error) {
-	j, err := openJob(Options{Dir: o.Dir, DSN: o.DSN, Schemas: o.Schemas, ExcludeSchemas: o.ExcludeSchemas, Tables: o.Tables, ExcludeTables: o.ExcludeTables,
+	j, err := openJob(Options{Dir: o.Dir, DSN: o.DSN, Choice: o.Choice,
 		AllowCast: o.AllowCast, DropColumns: o.DropColumns, DataOnly: true, NoJournal: true})
 	if err != nil {
 		return nil, err
 	}
 	defer j.close()
 	j.checking = true
-	if err := unmatchedSchemas(j.plan); err != nil {
+	if err := j.plan.choice.unmatched(false); err != nil {
 		return nil, err
 	}
 	f := &findings{phase: "comparison"}

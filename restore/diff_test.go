@@ -130,7 +130,7 @@ CREATE TABLE drift (id int, wide int, r regclass, n numeric(7,2), ts timestamp, 
 		if r := diff(t, dir, pgtest.DB(t, drifted), func(o *restore.DiffOptions) { o.DropColumns = []string{"public.drift.nope"} }); r.OK() || len(r.Findings) != 1 {
 			t.Errorf("%+v", r.Findings)
 		}
-		o := restore.DiffOptions{Dir: dir, DSN: parse(t, target), Tables: []string{"nope"}}
+		o := restore.DiffOptions{Dir: dir, DSN: parse(t, target), Choice: restore.Choice{Tables: []string{"nope"}}}
 		if _, err := restore.Diff(context.Background(), o); err == nil || !strings.Contains(err.Error(), "nope") {
 			t.Errorf("error %v", err)
 		}

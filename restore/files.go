@@ -123,7 +123,7 @@ func (d *folder) sameHeader(t *format.ManifestTable, h *format.Header) error {
 
 // checkHeaders asks the origin for the types and samples of each table.
 func (j *job) checkHeaders(ctx context.Context, f *findings) error {
-	if j.o.SchemaOnly {
+	if !j.o.parts.rows {
 		return nil
 	}
 	for _, t := range j.plan.tables {

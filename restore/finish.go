@@ -13,11 +13,12 @@ import (
 func (j *job) sequences(ctx context.Context) error {
 	wanted := func(pg.Qualified) bool { return true }
 	if j.plan.choice.byTables() {
-		if err := j.checkTablesKnown(ctx); err != nil {
+		found, err := j.leader.Targets(ctx, j.plan.names())
+		if err != nil {
 			return err
 		}
 		var oids []uint32
-		for _, t := range j.targets() {
+		for _, t := range found {
 			oids = append(oids, t.OID)
 			if t.Root != 0 {
 				oids = append(oids, t.Root)
@@ -132,7 +133,7 @@ func (j *job) analyze(ctx context.Context) error {
 	})
 	for range j.o.Jobs {
 		group.Go(func() error {
-			c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+			c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func (j *job) gate(ctx context.Context, steps []step, done int, started time.Tim
 	for _, g := range j.sum.Gaps {
 		info.Gaps = append(info.Gaps, g.String())
 	}
-	if !j.o.SchemaOnly {
+	if j.o.parts.rows {
 		info.Rows, info.Bytes = j.held()
 	}
 	if err := j.o.Gate(ctx, info); err != nil {

@@ -24,7 +24,7 @@ type lockHolder struct {
 
 // takeLock takes the lock, or refuses when another restore holds it.
 func (j *job) takeLock(ctx context.Context) error {
-	c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+	c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
 	if err != nil {
 		return err
 	}

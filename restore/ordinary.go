@@ -16,7 +16,7 @@ var superuserDescs = []string{"ACCESS METHOD", "EVENT TRIGGER", "FOREIGN DATA WR
 
 // checkOrdinary says before the start what a role that is no superuser will not be able to make.
 func (j *job) checkOrdinary(ctx context.Context, f *findings) error {
-	if j.o.DataOnly || j.archive == nil {
+	if !j.o.parts.definitions() || j.archive == nil {
 		return nil
 	}
 	if super, err := j.leader.Superuser(ctx); err != nil || super {
@@ -63,7 +63,7 @@ func (j *job) checkOrdinary(ctx context.Context, f *findings) error {
 
 // leftOut tells entries that the options leave out.
 func (j *job) leftOut(e *entry) bool {
-	return j.o.NoSubscriptions && e.Desc == "SUBSCRIPTION" || j.o.NoPublications && strings.HasPrefix(e.Desc, "PUBLICATION") || j.o.SchemaOnly && e.isLargeObject()
+	return j.o.NoSubscriptions && e.Desc == "SUBSCRIPTION" || j.o.NoPublications && strings.HasPrefix(e.Desc, "PUBLICATION") || !j.o.parts.rows && e.isLargeObject()
 }
 
 // checkOwners warns of owners to whom the role can give nothing.

@@ -101,10 +101,10 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 		e := &m.Tables[i]
 		t := &loadTable{entry: e, name: pg.Qualified{Schema: e.Schema, Name: e.Name}}
 		t.into = t.name
-		chosen := c.has(t.name)
+		chosen := c.hasRows(t.name)
 		if e.Root != nil {
 			root := pg.Qualified{Schema: e.Root.Schema, Name: e.Root.Name}
-			chosen = c.has(t.name, root)
+			chosen = c.hasRows(t.name, root)
 			if e.ViaRoot {
 				t.into, viaRoot[root] = root, true
 			}
@@ -129,9 +129,6 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 			p.matviews = append(p.matviews, v)
 		}
 	}
-	if err := unmatched(c.tables); err != nil {
-		return nil, err
-	}
 	p.chooseFreeze(o, viaRoot)
 	return p, nil
 }
@@ -151,7 +148,7 @@ func storedColumns(all []format.Column) []format.Column {
 // A partition stays out when rows may come into it through its root too.
 func (p *plan) chooseFreeze(o *Options, viaRoot map[pg.Qualified]bool) {
 	for _, t := range p.tables {
-		ours := !o.DataOnly || o.OnExisting == Truncate
+		ours := o.parts.pre || o.OnExisting == Truncate
 		shared := t.entry.Root != nil && viaRoot[pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}]
 		t.freeze = ours && len(t.entry.Segments) == 1 && !shared && !t.config() && t.into == t.name
 	}

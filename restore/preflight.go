@@ -88,7 +88,7 @@ func (j *job) journalProperties(ctx context.Context) error {
 
 // fingerprint tells restores of the same dump apart that load different parts of it.
 func (j *job) fingerprint() string {
-	text := fmt.Sprintf("data-only=%t schema-only=%t %s", j.o.DataOnly, j.o.SchemaOnly, j.plan.choice)
+	text := fmt.Sprintf("%s %s", j.o.parts, j.plan.choice)
 	if j.folder == nil { // a dump has chosen its rows already
 		for _, t := range j.plan.tables {
 			if t.entry.Where != "" {
@@ -101,7 +101,7 @@ func (j *job) fingerprint() string {
 
 // track makes the tables known, and takes out what an earlier run has loaded.
 func (j *job) track() {
-	if j.o.SchemaOnly {
+	if !j.o.parts.rows {
 		return
 	}
 	j.plan.track(j.o.Tracker)
@@ -150,7 +150,7 @@ func (j *job) connect(ctx context.Context, f *findings) error {
 func (j *job) connectMaintenance(ctx context.Context) (*pg.Conn, error) {
 	var failures []error
 	for _, name := range maintenance {
-		c, err := pg.Connect(ctx, j.o.DSN.WithDatabase(name), pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+		c, err := pg.Connect(ctx, j.o.DSN.WithDatabase(name), pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
 		if err == nil {
 			return c, nil
 		}
@@ -160,7 +160,7 @@ func (j *job) connectMaintenance(ctx context.Context) (*pg.Conn, error) {
 }
 
 func (j *job) connectTarget(ctx context.Context) error {
-	c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+	c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
 	if err != nil {
 		if pg.State(err) == pg.StateUndefinedDatabase && !j.o.DataOnly {
 			return withHint(err, "--create makes the database")
@@ -182,7 +182,7 @@ func (j *job) connectTarget(ctx context.Context) error {
 func (j *job) checkServer(ctx context.Context, f *findings) error {
 	source := j.m.Source.Server
 	from, to := source.VersionNum/10000, j.leader.Version/10000
-	if to < from && !j.o.DataOnly {
+	if to < from && j.o.parts.definitions() {
 		f.bad("server", fmt.Sprintf("taken from PostgreSQL %d", from), fmt.Sprintf("PostgreSQL %d", to), "definitions do not go down to an earlier version: make the tables by hand and restore with --data-only")
 	}
 	if !j.o.Create {
@@ -191,10 +191,12 @@ func (j *job) checkServer(ctx context.Context, f *findings) error {
 	if err := j.checkRoles(ctx, f); err != nil {
 		return err
 	}
-	if !j.o.DataOnly && len(j.plan.choice.schemas) == 0 && !j.plan.choice.byTables() { // else they are not restored
-		names := make([]format.Name, len(j.m.Extensions))
-		for i, e := range j.m.Extensions {
-			names[i] = e.Name
+	if j.o.parts.pre {
+		var names []format.Name
+		for _, e := range j.m.Extensions {
+			if j.plan.choice.hasExtension(e.Name) {
+				names = append(names, e.Name)
+			}
 		}
 		missing, err := j.leader.MissingExtensions(ctx, names)
 		if err != nil {
@@ -228,7 +230,7 @@ func (j *job) checkEncoding(ctx context.Context, f *findings) {
 }
 
 func (j *job) checkRoles(ctx context.Context, f *findings) error {
-	if j.o.DataOnly || j.o.NoOwner && j.o.NoPrivileges {
+	if !j.o.parts.definitions() || j.o.NoOwner && j.o.NoPrivileges {
 		return nil
 	}
 	roles := slices.Clone(j.m.Roles)
@@ -268,7 +270,7 @@ func (j *job) checkRights(ctx context.Context, f *findings) error {
 	case !j.onTarget:
 	case j.journal != nil && !rights.Create:
 		f.bad(object, "", "the role may not create schemas, which the journal needs", "GRANT CREATE ON DATABASE, or restore with --no-journal")
-	case !j.o.DataOnly && !rights.Create:
+	case j.o.parts.pre && !rights.Create:
 		f.warn(object, "", "the role may not create schemas", "GRANT CREATE ON DATABASE")
 	}
 	return nil
@@ -276,8 +278,8 @@ func (j *job) checkRights(ctx context.Context, f *findings) error {
 
 // checkArchive finds pg_restore and lists the archive of definitions, when the restore needs it.
 func (j *job) checkArchive(ctx context.Context, f *findings) error {
-	if j.o.DataOnly && !j.hasLargeObjects() {
-		return unmatchedSchemas(j.plan)
+	if !j.o.parts.definitions() && !j.hasLargeObjects() {
+		return j.plan.choice.unmatched(false)
 	}
 	if j.m.Schema == nil {
 		f.bad(format.SchemaName, "holds no definitions", "", "the dump was taken with --data-only: make the tables, then restore with --data-only")
@@ -298,20 +300,8 @@ func (j *job) checkArchive(ctx context.Context, f *findings) error {
 	if j.archive, err = j.readArchive(ctx); err != nil {
 		return err
 	}
-	if j.plan.choice.byTables() || j.plan.choice.all() {
-		return nil
-	}
-	for _, e := range j.archive.entries {
-		j.plan.choice.hasSchema(format.Name(e.Schema))
-	}
-	return unmatched(j.plan.choice.schemas)
-}
-
-func unmatchedSchemas(p *plan) error {
-	if p.choice.byTables() {
-		return nil
-	}
-	return unmatched(p.choice.schemas)
+	j.plan.choice.learn(j.archive)
+	return j.plan.choice.unmatched(true)
 }
 
 // checkJournal looks for the traces of an earlier restore.

@@ -34,7 +34,12 @@ type Options struct {
 	NoAnalyze                                                                         bool
 	NoOwner, NoPrivileges, NoComments, NoPublications, NoSubscriptions, NoTablespaces bool
 
-	Schemas, ExcludeSchemas, Tables, ExcludeTables []string // psql patterns over the dump's tables
+	Choice            // of the dump's objects
+	Sections []string // only these, see [Sections]; nil: as DataOnly and SchemaOnly say
+	parts    parts    // what these three come to
+
+	LargeObjects *bool  // nil: as pg_dump decides (all, unless schemas, tables or extensions are chosen)
+	Role         string // SET ROLE
 
 	DisableTriggers bool // data only: rows go past triggers and foreign keys, and the keys are checked afterwards
 

@@ -146,18 +146,19 @@ func (o *Options) check() error {
 		}
 		o.Dir = dir
 	}
+	if err := o.setParts(); err != nil {
+		return err
+	}
 	switch {
 	case o.DSN == nil:
 		return errors.New("a restore needs a target")
-	case o.DataOnly && o.SchemaOnly:
-		return errors.New("data only and schema only exclude each other")
 	case o.OnExisting != Fail && o.OnExisting != Truncate && o.OnExisting != Append:
 		return fmt.Errorf("on existing rows: %q is none of fail, truncate, append", string(o.OnExisting))
 	case o.Create && o.DataOnly:
 		return errors.New("a new database has no tables: --create and --data-only exclude each other")
-	case o.DisableTriggers && !o.DataOnly:
+	case o.DisableTriggers && !(o.DataOnly && o.parts.rows):
 		return withHint(errors.New("--disable-triggers is for tables that are there already"), "add --data-only")
-	case o.OnExisting != Fail && !o.DataOnly:
+	case o.OnExisting != Fail && !(o.DataOnly && o.parts.rows):
 		return withHint(fmt.Errorf("--on-existing %s is for tables that are there already", o.OnExisting), "add --data-only")
 	case o.Resume && o.NoJournal:
 		return errors.New("without a journal nothing can be resumed")
@@ -187,20 +188,20 @@ func (j *job) gap(entry int, g Gap) {
 
 // steps are the phases that the options ask for.
 func (j *job) steps() []step {
-	o := &j.o
+	o, p := &j.o, j.o.parts
 	all := []struct {
 		step
 		wanted bool
 	}{
 		{step{PhasePreflight, j.preflightA}, true},
-		{step{PhasePreData, j.preData}, !o.DataOnly},
-		{step{PhaseData, j.data}, !o.SchemaOnly},
+		{step{PhasePreData, j.preData}, p.pre},
+		{step{PhaseData, j.data}, p.rows},
 		{step{PhaseLargeObjects, j.largeObjects}, j.hasLargeObjects()},
-		{step{PhaseSequences, j.sequences}, !o.SchemaOnly},
-		{step{PhaseProof, j.proof}, !o.SchemaOnly && !o.NoProve},
-		{step{PhasePostData, j.postData}, !o.DataOnly},
-		{step{PhaseMatViews, j.matviews}, !o.SchemaOnly},
-		{step{PhaseAnalyze, j.analyze}, !o.SchemaOnly && !o.NoAnalyze},
+		{step{PhaseSequences, j.sequences}, p.sequences},
+		{step{PhaseProof, j.proof}, p.rows && !o.NoProve},
+		{step{PhasePostData, j.postData}, p.post},
+		{step{PhaseMatViews, j.matviews}, p.matviews()},
+		{step{PhaseAnalyze, j.analyze}, p.rows && !o.NoAnalyze},
 	}
 	var steps []step
 	for _, s := range all {
@@ -213,7 +214,7 @@ func (j *job) steps() []step {
 
 // hasLargeObjects tells whether large objects are to be restored.
 func (j *job) hasLargeObjects() bool {
-	return j.m.LargeObjects > 0 && !j.o.SchemaOnly && j.plan.choice.large()
+	return j.m.LargeObjects > 0 && j.o.parts.rows && j.plan.choice.large()
 }
 
 func (j *job) runSteps(ctx context.Context) error {
@@ -290,7 +291,7 @@ func (j *job) end(ctx context.Context) error {
 
 // total counts what the target holds now.
 func (j *job) total() {
-	if j.o.SchemaOnly {
+	if !j.o.parts.rows {
 		return
 	}
 	j.sum.Rows, j.sum.Bytes = j.held()
@@ -306,7 +307,7 @@ func (j *job) failed(err error) error {
 		return err
 	}
 	f := &Failed{Phase: j.phase, Loaded: int(j.loaded.Load()), Of: j.plan.segments, Database: j.o.DSN.Config.Database, Created: j.created, Err: err}
-	if j.o.SchemaOnly {
+	if !j.o.parts.rows {
 		f.Of = 0
 	}
 	f.Again = j.folder == nil && f.Loaded > 0 && !j.copiedAll
@@ -339,5 +340,5 @@ func closeConn(c *pg.Conn) {
 
 // connectData opens a session that speaks the encoding of the rows.
 func (j *job) connectData(ctx context.Context) (*pg.Conn, error) {
-	return pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForData, Encoding: j.m.Source.Server.Encoding, AppName: appName})
+	return pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForData, Encoding: j.m.Source.Server.Encoding, AppName: appName, Role: j.o.Role})
 }

@@ -81,7 +81,7 @@ func (j *job) checkOtherSamples(ctx context.Context, f *findings) error {
 }
 
 func (j *job) checkSamples(ctx context.Context, f *findings, which func(*sampled) bool) error {
-	if j.o.SchemaOnly {
+	if !j.o.parts.rows {
 		return nil
 	}
 	types := slices.DeleteFunc(j.plan.sampledTypes(), func(s *sampled) bool { return !which(s) })

@@ -19,7 +19,7 @@ func (j *job) preData(ctx context.Context) error {
 	if err := j.section(ctx, 1); err != nil {
 		return err
 	}
-	if j.o.SchemaOnly {
+	if !j.o.parts.rows {
 		return nil
 	}
 	return j.preflightB(ctx)
@@ -31,7 +31,7 @@ func (j *job) postData(ctx context.Context) error { return j.section(ctx, j.o.Jo
 // largeObjects makes and fills the large objects: the only data that the archive holds. Before 17 their making belongs to pre-data, which
 // a restore of data only has not run.
 func (j *job) largeObjects(ctx context.Context) error {
-	if !j.o.DataOnly {
+	if j.o.parts.pre {
 		return j.section(ctx, 1)
 	}
 	list, err := j.archive.list((*entry).isLargeObject)
@@ -80,6 +80,9 @@ func (j *job) filters() (args []string) {
 		if f.on {
 			args = append(args, f.flag)
 		}
+	}
+	if o.Role != "" {
+		args = append(args, "--role="+o.Role)
 	}
 	return args
 }

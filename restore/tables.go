@@ -15,10 +15,10 @@ func (j *job) checkExisting(ctx context.Context, f *findings) error {
 	if err := j.checkLargeObjects(ctx, f); err != nil {
 		return err
 	}
-	if j.o.DataOnly {
+	if j.o.parts.rows && !j.o.parts.pre {
 		return j.checkTablesAndTypes(ctx, f)
 	}
-	if j.resumed {
+	if j.resumed || !j.o.parts.pre {
 		return nil
 	}
 	there, err := j.existing(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bytehaul/pghaul/internal/filter"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/show"
@@ -20,6 +21,8 @@ type againstFlags struct {
 	conn       connection
 	against    string
 	onExisting string
+	filters    []string
+	large      largeObjects
 	o          restore.CheckOptions
 }
 
@@ -38,18 +41,18 @@ func (v *againstFlags) flags(c *cobra.Command) {
 		f.text(&o.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_restore (else PATH, then the usual places)")
 	})
 	groupOf(c, groupAsked, false, func(f flags) {
-		f.list(&o.Tables, "table", "t", "PATTERN", "these tables only")
-		f.list(&o.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
-		f.list(&o.Schemas, "schema", "n", "PATTERN", "these schemas only")
-		f.list(&o.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
+		f.parts(&o.Choice, &v.filters)
 		f.boolean(&o.DataOnly, "data-only", "", "rows and sequences, into tables that exist\n(assumed when any of the tables does)")
 		f.boolean(&o.SchemaOnly, "schema-only", "", "definitions, no rows")
+		f.sections(&o.Sections, restore.Sections...)
+		v.large.flags(f, "restored")
 		f.boolean(&o.Create, "create", "", "into a database that is still to be made")
 		f.choice(&v.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
 		f.boolean(&o.AllowCast, "allow-cast", "", "let the server cast values where a column has another type")
 		f.list(&o.DropColumns, "drop-column", "", "TABLE.COLUMN", "leave a column behind that the target lacks")
 		f.boolean(&o.NoOwner, "no-owner", "", "leave ownership to the user that restores")
 		f.boolean(&o.NoPrivileges, "no-privileges", "", "no GRANTs")
+		f.text(&o.Role, "role", "", "ROLE", "SET ROLE before anything")
 		f.text(&o.JournalSchema, "journal-schema", "", "SCHEMA", "where the target keeps the journal (pghaul_journal)")
 		f.boolean(&o.NoJournal, "no-journal", "", "keep no journal")
 	})
@@ -64,9 +67,9 @@ func (v *againstFlags) asked(c *cobra.Command) bool {
 
 // firstOfServer is the first given flag that makes no sense without a server.
 func (v *againstFlags) firstOfServer(c *cobra.Command) string {
-	names := []string{"rehearse", "dry-load", "pg-bindir", "table", "exclude-table", "schema", "exclude-schema", "data-only", "schema-only", "create", "on-existing", "allow-cast",
-		"drop-column", "no-owner", "no-privileges", "journal-schema", "no-journal", "host", "port", "username"}
-	for _, name := range names {
+	names := []string{"rehearse", "dry-load", "pg-bindir", "data-only", "schema-only", "section", "large-objects", "no-large-objects", "create", "on-existing", "allow-cast",
+		"drop-column", "no-owner", "no-privileges", "role", "journal-schema", "no-journal", "host", "port", "username"}
+	for _, name := range append(names, choiceNames...) {
 		if c.Flags().Changed(name) {
 			return name
 		}
@@ -74,13 +77,11 @@ func (v *againstFlags) firstOfServer(c *cobra.Command) string {
 	return ""
 }
 
-func (v *againstFlags) options(c *cobra.Command, path string) (restore.CheckOptions, error) {
+func (v *againstFlags) options(a *app, c *cobra.Command, path string) (restore.CheckOptions, error) {
 	o := v.o
-	for _, pair := range [][]string{{"data-only", "schema-only"}, {"data-only", "create"}, {"journal-schema", "no-journal"}, {"rehearse", "data-only"}, {"rehearse", "schema-only"},
-		{"dry-load", "schema-only"}, {"against", "dbname"}} {
-		if err := exclusive(c, pair...); err != nil {
-			return o, err
-		}
+	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "data-only create", "journal-schema no-journal", "rehearse data-only",
+		"rehearse schema-only", "rehearse section", "dry-load schema-only", "against dbname"); err != nil {
+		return o, err
 	}
 	o.OnExisting = restore.OnExisting(v.onExisting)
 	switch {
@@ -91,11 +92,17 @@ func (v *againstFlags) options(c *cobra.Command, path string) (restore.CheckOpti
 	case o.Create && o.DryLoad && !o.Rehearse:
 		return o, usagef("a database that is still to be made has no tables for a dry load").hint("add --rehearse")
 	}
+	var err error
+	if o.LargeObjects, err = v.large.choice(c); err != nil {
+		return o, err
+	}
+	if err := a.readFilters(v.filters, func(rule filter.Rule) string { return filterRestore(&o.Choice, rule) }); err != nil {
+		return o, err
+	}
 	var args []string
 	if v.against != "" {
 		args = []string{v.against}
 	}
-	var err error
 	if o.DSN, err = v.conn.target(args); err != nil {
 		return o, err
 	}
@@ -108,7 +115,7 @@ func (v *againstFlags) options(c *cobra.Command, path string) (restore.CheckOpti
 
 // check verifies a dump and asks a server about it.
 func (a *app) check(c *cobra.Command, v *againstFlags, path string) error {
-	o, err := v.options(c, path)
+	o, err := v.options(a, c, path)
 	if err != nil {
 		return err
 	}

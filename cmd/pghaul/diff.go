@@ -7,15 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bytehaul/pghaul/internal/filter"
 	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/restore"
 )
 
 // diffFlags are diff's flags as given.
 type diffFlags struct {
-	conn   connection
-	asJSON bool
-	o      restore.DiffOptions
+	conn    connection
+	asJSON  bool
+	filters []string
+	o       restore.DiffOptions
 }
 
 func (a *app) diffCommand() *cobra.Command {
@@ -45,10 +47,7 @@ func (a *app) diffCommand() *cobra.Command {
 	}
 	o := &d.o
 	groupOf(c, "What to compare", false, func(f flags) {
-		f.list(&o.Tables, "table", "t", "PATTERN", "these tables only")
-		f.list(&o.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
-		f.list(&o.Schemas, "schema", "n", "PATTERN", "these schemas only")
-		f.list(&o.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
+		f.parts(&o.Choice, &d.filters)
 		f.boolean(&o.AllowCast, "allow-cast", "", "as with restore: the server may cast values")
 		f.list(&o.DropColumns, "drop-column", "", "TABLE.COLUMN", "as with restore: leave a column behind that the target lacks")
 		f.boolean(&d.asJSON, "json", "", "write one JSON document")
@@ -60,6 +59,9 @@ func (a *app) diffCommand() *cobra.Command {
 func (a *app) diff(c *cobra.Command, d *diffFlags, args []string) (err error) {
 	o := d.o
 	if o.DSN, err = d.conn.target(args[1:]); err != nil {
+		return err
+	}
+	if err := a.readFilters(d.filters, func(rule filter.Rule) string { return filterRestore(&o.Choice, rule) }); err != nil {
 		return err
 	}
 	o.Dir = args[0]

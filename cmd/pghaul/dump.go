@@ -25,15 +25,14 @@ const defaultSegment = 256 << 20
 
 // dumpFlags are dump's flags as given.
 type dumpFlags struct {
-	conn        connection
-	job         *jobFlags
-	to          string
-	compress    string
-	where       []string
-	filters     []string
-	largeObject bool
-	noLarge     bool
-	o           dump.Options
+	conn     connection
+	job      *jobFlags
+	to       string
+	compress string
+	where    []string
+	filters  []string
+	large    largeObjects
+	o        dump.Options
 }
 
 func (a *app) dumpCommand() *cobra.Command {
@@ -82,8 +81,7 @@ func (d *dumpFlags) flags(c *cobra.Command) {
 		f.sections(&d.o.Sections, dump.PreData, dump.Data, dump.PostData)
 		f.list(&d.o.ForeignServers, "include-foreign-data", "", "SERVER", "rows of the foreign tables of these servers too")
 		f.boolean(&d.o.NoUnloggedData, "no-unlogged-data", "", "not the rows of unlogged tables")
-		f.boolean(&d.largeObject, "large-objects", "", "large objects too, when only parts are dumped")
-		f.boolean(&d.noLarge, "no-large-objects", "", "no large objects")
+		d.large.flags(f, "dumped")
 	})
 	groupOf(c, "How to dump", false, func(f flags) {
 		f.duration(&d.o.LockTimeout, "lock-timeout", "", "TIME", "wait so long for table locks (for ever)")
@@ -99,10 +97,8 @@ func (d *dumpFlags) flags(c *cobra.Command) {
 // options checks the flags and makes dump's options of them.
 func (d *dumpFlags) options(a *app, c *cobra.Command, args []string) (dump.Options, error) {
 	o := d.o
-	for _, pair := range [][]string{{"data-only", "schema-only"}, {"section", "data-only"}, {"section", "schema-only"}, {"include-foreign-data", "schema-only"}, {"large-objects", "no-large-objects"}, {"snapshot", "serializable-deferrable"}} {
-		if err := exclusive(c, pair...); err != nil {
-			return o, err
-		}
+	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "include-foreign-data schema-only", "snapshot serializable-deferrable"); err != nil {
+		return o, err
 	}
 	if d.to == "" {
 		return o, usagef("dump: missing -f").hint("give a folder for the dump: -f DIR")
@@ -120,9 +116,8 @@ func (d *dumpFlags) options(a *app, c *cobra.Command, args []string) (dump.Optio
 	if o.Where, err = parseWhere(d.where); err != nil {
 		return o, err
 	}
-	if c.Flags().Changed("large-objects") || c.Flags().Changed("no-large-objects") {
-		with := d.largeObject && !d.noLarge
-		o.LargeObjects = &with
+	if o.LargeObjects, err = d.large.choice(c); err != nil {
+		return o, err
 	}
 	if err := a.readFilters(d.filters, func(r filter.Rule) string { return filterDump(&o, r) }); err != nil {
 		return o, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bytehaul/pghaul/internal/filter"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/show"
@@ -26,6 +27,8 @@ type restoreFlags struct {
 	job        *jobFlags
 	onExisting string
 	yes        bool
+	filters    []string
+	large      largeObjects
 	o          restore.Options
 }
 
@@ -53,12 +56,11 @@ func (a *app) restoreCommand() *cobra.Command {
 func (r *restoreFlags) flags(c *cobra.Command) {
 	o := &r.o
 	groupOf(c, "What to restore", false, func(f flags) {
-		f.list(&o.Tables, "table", "t", "PATTERN", "these tables only")
-		f.list(&o.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
-		f.list(&o.Schemas, "schema", "n", "PATTERN", "these schemas only")
-		f.list(&o.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
+		f.parts(&o.Choice, &r.filters)
 		f.boolean(&o.DataOnly, "data-only", "", "rows and sequences, into tables that exist")
 		f.boolean(&o.SchemaOnly, "schema-only", "", "definitions, no rows")
+		f.sections(&o.Sections, restore.Sections...)
+		r.large.flags(f, "restored")
 		f.boolean(&o.NoOwner, "no-owner", "", "leave ownership to the user that restores")
 		f.boolean(&o.NoPrivileges, "no-privileges", "", "no GRANTs")
 		f.boolean(&o.NoComments, "no-comments", "", "no comments")
@@ -82,18 +84,17 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 		annotate(f.Lookup("stop-after"), valueName, "PHASE")
 		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
 		f.boolean(&r.yes, "yes", "", "ask no questions")
+		f.text(&o.Role, "role", "", "ROLE", "SET ROLE before anything")
 		f.text(&o.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_restore (else PATH, then the usual places)")
 	})
 	r.job.flags(c, "parallel connections")
 	r.conn.flags(c)
 }
 
-func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options, error) {
+func (r *restoreFlags) options(a *app, c *cobra.Command, args []string) (restore.Options, error) {
 	o := r.o
-	for _, pair := range [][]string{{"data-only", "schema-only"}, {"data-only", "create"}, {"resume", "no-journal"}, {"journal-schema", "no-journal"}} {
-		if err := exclusive(c, pair...); err != nil {
-			return o, err
-		}
+	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "data-only create", "resume no-journal", "journal-schema no-journal"); err != nil {
+		return o, err
 	}
 	if c.Flags().Changed("search-path") {
 		if err := restore.CheckSearchPath(o.SearchPath); err != nil {
@@ -101,13 +102,20 @@ func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options
 		}
 	}
 	o.OnExisting = restore.OnExisting(r.onExisting)
-	if o.OnExisting != restore.Fail && !o.DataOnly {
+	rowsAlone := o.DataOnly || slices.Contains(o.Sections, restore.SectionData) && !slices.Contains(o.Sections, restore.SectionPreData)
+	if o.OnExisting != restore.Fail && !rowsAlone {
 		return o, usagef("option --on-existing is for tables that are there already").hint("add --data-only")
 	}
-	if o.DisableTriggers && !o.DataOnly {
+	if o.DisableTriggers && !rowsAlone {
 		return o, usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
 	}
 	var err error
+	if o.LargeObjects, err = r.large.choice(c); err != nil {
+		return o, err
+	}
+	if err := a.readFilters(r.filters, func(rule filter.Rule) string { return filterRestore(&o.Choice, rule) }); err != nil {
+		return o, err
+	}
 	if o.DSN, err = r.conn.target(args[1:]); err != nil {
 		return o, err
 	}
@@ -119,7 +127,7 @@ func (r *restoreFlags) options(c *cobra.Command, args []string) (restore.Options
 }
 
 func (a *app) restore(c *cobra.Command, r *restoreFlags, args []string) error {
-	o, err := r.options(c, args)
+	o, err := r.options(a, c, args)
 	if err != nil {
 		return err
 	}
