@@ -221,16 +221,19 @@ func (l *Live) Segment(ctx context.Context, t *format.ManifestTable, i int) (*fl
 		l.give(s)
 		return nil, err
 	}
-	return &flow.Segment{Source: &liveSource{flow.ServerSource{Conn: s.conn, SQL: sql}}, Walker: format.NewWalker(len(from.columns)),
+	return &flow.Segment{Source: &liveSource{flow.ServerSource{Conn: s.conn, SQL: sql}, from}, Walker: format.NewWalker(len(from.columns)),
 		Finish: func(format.Totals) error { return nil }, Close: func() { l.give(s) }}, nil
 }
 
 // liveSource says of an error that it is the source's.
-type liveSource struct{ flow.ServerSource }
+type liveSource struct {
+	flow.ServerSource
+	table *table
+}
 
 // Run implements [pipeline.Source].
 func (s *liveSource) Run(ctx context.Context, out *pipeline.Out) error {
-	return pg.Wrap(s.ServerSource.Run(ctx, out), "COPY TO on the source")
+	return copyError(s.table, "COPY TO on the source", s.ServerSource.Run(ctx, out))
 }
 
 // take gives an idle session, or a new one.

@@ -37,7 +37,8 @@ type job struct {
 	toolConn pgtools.Conn // of pg_dump
 	leader   *leader
 	plan     *plan
-	folder   *folder // nil for a single file or stream
+	folder   *folder       // nil for a single file or stream
+	files    *format.Batch // of the folder
 	pool     *pipeline.Pool
 	schema   *format.StoredFile
 	patterns []string // pg_dump's options that choose
@@ -176,10 +177,11 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 	if j.folder, err = openFolder(o.Dir); err != nil {
 		return nil, err
 	}
+	j.files = format.NewBatch(j.folder.root)
 	o.Tracker.SetTarget(o.Dir)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, j.folder.remove())
+			err = errors.Join(err, j.files.Abort(), j.folder.remove())
 			return
 		}
 		err = j.folder.root.Close()
@@ -187,6 +189,9 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 	o.Tracker.StartPhase(PhaseData, 2, 3)
 	if err := j.move(ctx); err != nil {
 		return nil, err
+	}
+	if err := j.files.Flush(); err != nil {
+		return nil, diskHint(err)
 	}
 	o.Tracker.StartPhase(PhaseFinish, 3, 3)
 	manifest := j.manifest()
@@ -300,8 +305,9 @@ func (j *job) create(s *segment) (output, error) {
 	path := s.path
 	if o.File != "" {
 		path = filepath.Base(o.File)
+		return format.Create(j.folder.root, path, h, o.Compression)
 	}
-	return format.Create(j.folder.root, path, h, o.Compression)
+	return j.files.Create(path, h, o.Compression)
 }
 
 // runSingle dumps one table into one file or stream.

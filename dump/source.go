@@ -12,7 +12,6 @@ import (
 // source is one data connection, in a transaction under the leader's snapshot.
 type source struct {
 	conn     *pg.Conn
-	locked   map[uint32]bool
 	backends *pg.Backends
 }
 
@@ -27,7 +26,7 @@ func newSource(ctx context.Context, j *job, backends *pg.Backends) (*source, err
 		return nil, pg.Wrap(err, "import of the snapshot %q", j.leader.snapshot)
 	}
 	backends.Add(conn.PID())
-	return &source{conn: conn, locked: map[uint32]bool{}, backends: backends}, nil
+	return &source{conn: conn, backends: backends}, nil
 }
 
 func (s *source) close() {
@@ -35,21 +34,18 @@ func (s *source) close() {
 	s.conn.Close()
 }
 
-// open locks a segment's table and gives the COPY statement, in the session's encoding.
+// open gives the COPY statement of a segment, in the session's encoding, with the lock of its table in front. See copyError for its errors.
 func (s *source) open(ctx context.Context, seg *segment, types pg.Types) (string, error) {
 	t := seg.table
 	name, columns, err := s.conn.SQLNames(ctx, t.rel.OID, t.rel.Schema, t.rel.Name, columnNames(t.columns), s.conn.Encoding)
 	if err != nil {
 		return "", err
 	}
-	if err := s.lock(ctx, t, name); err != nil {
-		return "", err
-	}
 	condition, err := s.conn.SessionText(ctx, t.condition)
 	if err != nil {
 		return "", err
 	}
-	return copyOut(seg, types, name, columns, condition), nil
+	return lockSQL(t, name) + copyOut(seg, types, name, columns, condition), nil
 }
 
 func columnNames(columns []format.Column) []format.Name {
@@ -60,21 +56,21 @@ func columnNames(columns []format.Column) []format.Name {
 	return names
 }
 
-// lock takes the table's lock in the session's own transaction without waiting: behind somebody who waits for the leader's lock, it would
-// wait for ever, and the server sees no cycle.
-func (s *source) lock(ctx context.Context, t *table, name string) error {
-	if s.locked[t.rel.OID] || t.rel.Kind == 'f' { // foreign tables take no lock
-		return nil
+// lockSQL takes the table's lock in the session's own transaction without waiting: behind somebody who waits for the leader's lock, it would
+// wait for ever, and the server sees no cycle. It goes in one message with the COPY; for the segments behind the first it finds the lock held.
+func lockSQL(t *table, name string) string {
+	if t.rel.Kind == 'f' { // foreign tables take no lock
+		return ""
 	}
-	err := s.conn.Exec(ctx, "LOCK TABLE ONLY "+name+" IN ACCESS SHARE MODE NOWAIT")
+	return "LOCK TABLE ONLY " + name + " IN ACCESS SHARE MODE NOWAIT; "
+}
+
+// copyError says what went wrong with a COPY, or with the lock in front of it.
+func copyError(t *table, what string, err error) error {
 	if pg.State(err) == pg.StateLockNotAvailable {
 		return withHint(pg.Wrap(err, "another session waits for an exclusive lock on %s", t.rel), "end that session's TRUNCATE, ALTER TABLE or VACUUM FULL, or wait until it is done; then start again")
 	}
-	if err != nil {
-		return pg.Wrap(err, "lock")
-	}
-	s.locked[t.rel.OID] = true
-	return nil
+	return pg.Wrap(err, "%s", what)
 }
 
 // copyOut is the COPY statement of a segment; columns are quoted names in file order, all in the session's encoding. COPY of the table itself is cheaper for the server than COPY of

@@ -123,7 +123,7 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 	}
 	lane.Meters = flow.LaneMeters(w.job.options.Tracker.Meters(), len(lane.Stages))
 	if err := pipeline.Run(ctx, lane); err != nil {
-		return diskHint(pg.Wrap(err, "COPY TO"))
+		return diskHint(copyError(s.table, "COPY TO", err))
 	}
 	totals := walker.Totals()
 	stored, err := out.Commit(totals)

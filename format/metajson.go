@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 )
 
@@ -53,25 +54,60 @@ func decodeMeta(p []byte, m *Meta) error {
 
 // checkJSON bounds what decoding a document can allocate: a list of empty values takes a hundred times the memory of its text,
 // so commas and brackets outside strings may make up an eighth of a document. In what we write they are a twelfth at most.
-func checkJSON(p []byte) error {
-	if !utf8.Valid(p) {
-		return errors.New("JSON is not UTF-8")
-	}
-	structure, quoted := 0, false
-	for i := 0; i < len(p); i++ {
-		switch b := p[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case !quoted && (b == ',' || b == '{' || b == '['):
-			structure++
+func checkJSON(p []byte) error { return checkJSONFrom(bytes.NewReader(p)) }
+
+// checkJSONFrom is checkJSON of what r gives, a piece at a time.
+func checkJSONFrom(r io.Reader) error {
+	buf := make([]byte, 64<<10)
+	length, structure, quoted, escaped := 0, 0, false, false
+	for kept := 0; ; { // bytes at the start of buf, of a character that was cut
+		n, err := r.Read(buf[kept:])
+		for _, b := range buf[kept : kept+n] {
+			switch {
+			case escaped:
+				escaped = false
+			case quoted && b == '\\':
+				escaped = true
+			case b == '"':
+				quoted = !quoted
+			case !quoted && (b == ',' || b == '{' || b == '['):
+				structure++
+			}
+		}
+		length += n
+		piece := buf[:kept+n]
+		whole := wholeRunes(piece)
+		if err != nil {
+			whole = len(piece) // the last one must be whole too
+		}
+		if !utf8.Valid(piece[:whole]) {
+			return errors.New("JSON is not UTF-8")
+		}
+		kept = copy(buf, piece[whole:])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if structure > 1<<16+len(p)/8 {
-		return &Error{Kind: ErrLimit, Err: fmt.Errorf("JSON of %d bytes with %d values is not one of ours", len(p), structure)}
+	if structure > 1<<16+length/8 {
+		return &Error{Kind: ErrLimit, Err: fmt.Errorf("JSON of %d bytes with %d values is not one of ours", length, structure)}
 	}
 	return nil
+}
+
+// wholeRunes gives the length of p without a character that is cut off at its end.
+func wholeRunes(p []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
+		if at := len(p) - i; utf8.RuneStart(p[at]) {
+			if utf8.FullRune(p[at:]) {
+				break
+			}
+			return at
+		}
+	}
+	return len(p)
 }
 
 // countElements returns how many elements a JSON array has, as an upper bound: an empty one may count as one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -430,9 +431,10 @@ func (c *Conn) MatchSchemas(ctx context.Context, patterns []Pattern) (schemas []
 }
 
 // SQLNames gives the quoted names of a table and of its columns, encoded as the session speaks: asked from the server where its encoding is none that a
-// Go string holds.
+// Go string holds, unless they are of ASCII, which is the same in all encodings of servers.
 func (c *Conn) SQLNames(ctx context.Context, oid uint32, schema, name format.Name, columns []format.Name, clientEncoding string) (table string, quoted []string, err error) {
-	if clientEncoding == "UTF8" || clientEncoding == "SQL_ASCII" {
+	plain := isASCII(string(schema)) && isASCII(string(name)) && !slices.ContainsFunc(columns, func(n format.Name) bool { return !isASCII(string(n)) })
+	if plain || clientEncoding == "UTF8" || clientEncoding == "SQL_ASCII" {
 		for _, n := range columns {
 			quoted = append(quoted, QuoteIdent(n))
 		}
