@@ -119,11 +119,14 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := fs.Bsize
-	keep := (archive.Size()+page-1)/page*page + page // and one page for the checksums
+	keep := (archive.Size()+page-1)/page*page + page // and one page for the manifest: the checksums find none
 	if err := os.WriteFile(fill, make([]byte, int64(fs.Bavail)*page-keep), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hinted(t, fails(context.Background(), t, o, "manifest.json"), "no space is left")
+	hinted(t, fails(context.Background(), t, o, "XXH128SUMS"), "no space is left")
+	if entries, err := os.ReadDir(disk); err != nil || len(entries) != 1 {
+		t.Errorf("left %v, %v", entries, err)
+	}
 }
 
 // TestNotWritable: a folder that takes no files is noticed, with what to do.

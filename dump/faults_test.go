@@ -203,8 +203,8 @@ func TestBackendEnded(t *testing.T) {
 	o.Jobs, o.Tracker = 1, progress.New("dump", "read", "parse", "convert", "write")
 	done := start(context.Background(), o)
 	watcher := connect(t, dsn)
-	await(t, watcher, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY %' AND wait_event = 'ClientWrite')")
-	await(t, watcher, "SELECT coalesce(bool_and(pg_terminate_backend(pid)), false) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY %' AND wait_event = 'ClientWrite'")
+	await(t, watcher, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%COPY %' AND pid <> pg_backend_pid() AND wait_event = 'ClientWrite')")
+	await(t, watcher, "SELECT coalesce(bool_and(pg_terminate_backend(pid)), false) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%COPY %' AND pid <> pg_backend_pid() AND wait_event = 'ClientWrite'")
 	proxy.Resume()
 	r := wait(t, done)
 	if r.err != nil || r.sum.Rows != 30001 || len(o.Tracker.Report().Warnings) == 0 {

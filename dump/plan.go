@@ -20,7 +20,7 @@ const maxSegments = 100_000
 // table is one table whose rows the dump carries.
 type table struct {
 	rel       *pg.Relation
-	columns   []format.Column // of the rows, in file order
+	columns   []format.Column // of the rows, in file order; shared by tables that are alike
 	condition string          // SQL of --where or of an extension's configuration; "": all rows
 	entry     format.ManifestTable
 	segments  []*segment
@@ -329,13 +329,11 @@ func (p *plan) chooseTable(o *Options, sel *selection, r *pg.Relation, byOID map
 
 // storedColumns are those whose values are in the rows: generated ones are computed again on the target.
 func storedColumns(all []format.Column) []format.Column {
-	stored := []format.Column{}
-	for _, c := range all {
-		if c.Generated == "" {
-			stored = append(stored, c)
-		}
+	generated := func(c format.Column) bool { return c.Generated != "" }
+	if all != nil && !slices.ContainsFunc(all, generated) {
+		return all
 	}
-	return stored
+	return slices.DeleteFunc(append([]format.Column{}, all...), generated)
 }
 
 // inOrderOf sorts a partition's columns as its root has them, so that the digests of all partitions add up to the root's.
@@ -344,8 +342,11 @@ func inOrderOf(columns, root []format.Column) []format.Column {
 	for i, c := range root {
 		place[c.Name] = i
 	}
-	slices.SortStableFunc(columns, func(a, b format.Column) int { return place[a.Name] - place[b.Name] })
-	return columns
+	order := func(a, b format.Column) int { return place[a.Name] - place[b.Name] }
+	if slices.IsSortedFunc(columns, order) {
+		return columns
+	}
+	return slices.SortedStableFunc(slices.Values(columns), order)
 }
 
 // checkTypes loads the type graph and decides how each column travels. A column with no way is refused.
@@ -360,21 +361,26 @@ func (p *plan) checkTypes(ctx context.Context, o *Options, conn *pg.Conn) (err e
 		return err
 	}
 	var problems []Problem
+	var shared format.Shared
 	for _, t := range p.tables {
-		for i := range t.columns {
-			c := &t.columns[i]
+		columns := slices.Clone(t.columns)
+		for i := range columns {
+			c := &columns[i]
 			carry := p.types.Carry(c.OID)
 			c.Carried, c.Cast, c.OIDs = carry.Carried, carry.Cast, carry.OIDs
-			object := t.rel.String() + "." + string(c.Name)
+			object := func() string { return t.rel.String() + "." + string(c.Name) }
 			switch {
 			case carry.Refused:
-				problems = append(problems, Problem{Object: object, Why: carry.Why,
+				problems = append(problems, Problem{Object: object(), Why: carry.Why,
 					Hint: fmt.Sprintf("leave the table out with -T '%s.%s'", pg.QuoteIdent(t.rel.Schema), pg.QuoteIdent(t.rel.Name))})
 			case carry.Why != "":
+				object := object()
 				p.carried = append(p.carried, CarriedColumn{Column: object, Type: c.Type, Carried: c.Carried, Cast: c.Cast, OIDs: carry.OIDs, Why: carry.Why})
 				o.logf("column %s (%s) is carried as %s: %s", object, c.Type, c.Carried, carry.Why)
 			}
 		}
+		t.columns = shared.Columns(columns)
+		t.entry.Columns = t.columns
 	}
 	if len(problems) > 0 {
 		return &Refused{Problems: problems}

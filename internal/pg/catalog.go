@@ -182,7 +182,8 @@ func (c *Conn) HashedByForm(ctx context.Context) (map[uint32]bool, error) {
 	return hashed, err
 }
 
-// Columns lists the live columns of relations by attribute number. Generated ones are among them, marked.
+// Columns lists the live columns of relations by attribute number. Generated ones are among them, marked. Relations that are alike share a list, which must
+// not be changed.
 func (c *Conn) Columns(ctx context.Context, oids []uint32) (map[uint32][]format.Column, error) {
 	generated := "''"
 	if c.Version >= 120000 {
@@ -198,16 +199,25 @@ func (c *Conn) Columns(ctx context.Context, oids []uint32) (map[uint32][]format.
 		return nil, Wrap(err, "list of columns")
 	}
 	columns := make(map[uint32][]format.Column, len(oids))
-	var relid uint32
+	var shared format.Shared
+	var list []format.Column // of the relation last
+	var relid, last uint32
 	var col format.Column
 	var identity, gen string
 	_, err = pgx.ForEachRow(rows, []any{&relid, &col.Name, &col.Type, &col.TypeSchema, &col.TypeName, &col.OID, &col.Typmod, &col.NotNull, &identity, &gen, &col.Collation}, func() error {
 		col.Carried = format.CarriedBinary
 		col.Identity = map[string]string{"a": "always", "d": "by default"}[identity]
 		col.Generated = map[string]string{"s": "stored", "v": "virtual"}[gen]
-		columns[relid] = append(columns[relid], col)
+		if relid != last && last != 0 {
+			columns[last] = shared.Columns(list)
+			list = list[:0]
+		}
+		last, list = relid, append(list, col)
 		return nil
 	})
+	if last != 0 {
+		columns[last] = shared.Columns(list)
+	}
 	return columns, Wrap(err, "list of columns")
 }
 
