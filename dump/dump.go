@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/progress"
 )
@@ -48,6 +49,7 @@ type Options struct {
 
 	Tool    string // "pghaul 0.1.0", recorded in every file
 	Tracker *progress.Tracker
+	Control *control.Control                 // pauses the dump and changes Jobs while it runs; nil: nobody does
 	Logf    func(format string, args ...any) // details for -v; nil: none
 }
 

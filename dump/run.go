@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
@@ -39,7 +40,6 @@ type job struct {
 	plan     *plan
 	folder   *folder       // nil for a single file or stream
 	files    *format.Batch // of the folder
-	pool     *pipeline.Pool
 	schema   *format.StoredFile
 	patterns []string // pg_dump's options that choose
 }
@@ -75,6 +75,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 		err = cancelled(ctx, err)
 		o.Tracker.Finish(err)
 	}()
+	defer o.Control.Follow(o.Tracker.SetPaused)()
 	j := &job{options: &o, id: newDumpID(), started: time.Now()}
 	sel, err := newSelection(&o)
 	if err != nil {
@@ -226,7 +227,6 @@ func (j *job) prepare(ctx context.Context) error {
 		t.progress = o.Tracker.AddTable(progress.TableInfo{Name: t.rel.String(), Rows: rows, Bytes: t.rel.Pages*pageSize + t.rel.ToastBytes,
 			Segments: len(t.segments), Columns: len(t.columns)})
 	}
-	j.pool = pipeline.NewPool(o.jobs()*flow.BlocksPerLane, pipeline.BlockSize)
 	return nil
 }
 
@@ -255,9 +255,11 @@ func (j *job) move(parent context.Context) error {
 	group.Go(func() error { j.monitor(workCtx, backends); return nil })
 
 	q := &queue{segments: j.plan.segments}
-	for range min(o.jobs(), len(j.plan.segments)) {
-		work.Go(func() error { return (&worker{job: j, backends: backends, pulse: pulse}).run(workCtx, q) })
-	}
+	work.Go(func() error {
+		return o.Control.Crew(workCtx, o.jobs(), len(j.plan.segments), func(ctx context.Context, place *control.Place) error {
+			return (&worker{job: j, backends: backends, pulse: pulse, pool: pipeline.NewPool(flow.BlocksPerLane, pipeline.BlockSize)}).run(ctx, q, place)
+		}, func(err error) { o.Tracker.Warn("no further connection: %v", err) })
+	})
 	if j.tools != nil {
 		work.Go(func() (err error) {
 			j.schema, err = j.schemaArchive(workCtx)

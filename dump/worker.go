@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pipeline"
@@ -38,20 +39,34 @@ type worker struct {
 	compress *flow.Compress
 	backends *pg.Backends
 	pulse    func() error // the leader's: see leader.ping
+	pool     *pipeline.Pool
 }
 
 // segmentTries is how often a segment is read when its connection is lost and the leader still lives.
 const segmentTries = 3
 
-// run takes segments from the queue until there are none.
-func (w *worker) run(ctx context.Context, q *queue) (err error) {
+// run takes segments from the queue until there are none, or it is one worker too many.
+func (w *worker) run(ctx context.Context, q *queue, place *control.Place) (err error) {
 	defer w.disconnect()
 	if level := w.job.options.Compression.Level; level > 0 {
 		if w.compress, err = flow.NewCompress(level); err != nil {
 			return err
 		}
 	}
-	for s := q.next(); s != nil; s = q.next() {
+	if place.Added() { // the server may have no room for it
+		if w.source, err = newSource(ctx, w.job, w.backends); err != nil {
+			return err
+		}
+	}
+	place.Ready()
+	for place.Stay() {
+		if err := w.job.options.Control.Wait(ctx); err != nil {
+			return err
+		}
+		s := q.next()
+		if s == nil {
+			return nil
+		}
 		if err := w.segmentWithRetry(ctx, s); err != nil {
 			return err
 		}
@@ -116,7 +131,8 @@ func (w *worker) segment(ctx context.Context, s *segment, count flow.Counter) (e
 		Source: &flow.ServerSource{Conn: w.source.conn, SQL: sql},
 		Stages: []pipeline.Stage{&flow.Parse{Walker: walker, Count: count}},
 		Sink:   &flow.FileSink{Writer: out},
-		Pool:   w.job.pool,
+		Pool:   w.pool,
+		Hold:   w.job.options.Control.Wait,
 	}
 	if w.compress != nil {
 		lane.Stages = append(lane.Stages, w.compress)

@@ -44,6 +44,7 @@ const (
 // on the server too, and a rehearsal's database is dropped all the same. Check returns when every goroutine and connection that it made is gone.
 func Check(ctx context.Context, o CheckOptions) (_ *CheckReport, err error) {
 	defer func() { o.Tracker.Finish(err) }()
+	defer o.Control.Follow(o.Tracker.SetPaused)()
 	if o.Create && o.DryLoad && !o.Rehearse {
 		return nil, withHint(errors.New("a dry load needs the tables, which a database that is still to be made has not"), "add --rehearse")
 	}
@@ -127,7 +128,7 @@ func (c *checker) unreadable(ctx context.Context, why error) error {
 // verify looks at the files. A dry load counts its own rows.
 func (c *checker) verify(ctx context.Context) (err error) {
 	c.phase(PhaseVerify)
-	o := VerifyOptions{Path: c.Dir, Jobs: c.Jobs, Tracker: c.Tracker}
+	o := VerifyOptions{Path: c.Dir, Jobs: c.Jobs, Tracker: c.Tracker, Control: c.Control}
 	if c.DryLoad {
 		o.Tracker = nil
 	}

@@ -10,9 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -40,15 +39,12 @@ func (j *job) dryLoad(ctx context.Context, f *findings) (*DryLoadReport, error) 
 	d.choose()
 	backends, stop := j.watchServer(ctx)
 	defer stop()
-	group, ctx := errgroup.WithContext(ctx)
-	for range min(j.o.Jobs, len(d.segments)) {
-		group.Go(func() error {
-			w := &dryWorker{worker: worker{job: j, backends: backends}, load: d}
-			defer w.close()
-			return w.run(ctx)
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := j.crew(ctx, len(d.segments), func(ctx context.Context, place *control.Place) error {
+		w := &dryWorker{worker: worker{job: j, backends: backends, pool: newLanePool()}, load: d}
+		defer w.close()
+		return w.run(ctx, place)
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, t := range j.plan.tables {
@@ -183,7 +179,7 @@ type dryCast struct {
 	changes bool // it is more than the staged value
 }
 
-func (w *dryWorker) run(ctx context.Context) error {
+func (w *dryWorker) run(ctx context.Context, place *control.Place) error {
 	if err := w.connect(ctx); err != nil {
 		w.load.mu.Lock()
 		defer w.load.mu.Unlock()
@@ -192,7 +188,11 @@ func (w *dryWorker) run(ctx context.Context) error {
 		}
 		return err
 	}
-	for {
+	place.Ready()
+	for place.Stay() {
+		if err := w.o.Control.Wait(ctx); err != nil {
+			return err
+		}
 		n := int(w.load.next.Add(1)) - 1
 		if n >= len(w.load.segments) {
 			return nil
@@ -208,6 +208,7 @@ func (w *dryWorker) run(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // segment sends one segment in a transaction that is rolled back.

@@ -10,15 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pipeline"
 	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // data loads all segments, as many at a time as there are jobs.
@@ -66,19 +65,24 @@ func (j *job) data(ctx context.Context) error {
 // load lets the workers load what is left.
 func (j *job) load(ctx context.Context, backends *pg.Backends) error {
 	q := newQueue(j.plan.tables)
-	group, loading := errgroup.WithContext(ctx)
-	for range min(j.o.Jobs, max(1, j.plan.segments)) {
-		group.Go(func() error {
-			w := &worker{job: j, backends: backends}
-			defer w.close()
-			return w.run(loading, q)
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := j.crew(ctx, max(1, j.plan.segments), func(ctx context.Context, place *control.Place) error {
+		w := &worker{job: j, backends: backends, pool: newLanePool()}
+		defer w.close()
+		return w.run(ctx, q, place)
+	})
+	if err != nil {
 		return err
 	}
 	return ctxOf(j, q)
 }
+
+// crew runs workers side by side, as many as there are jobs and at most limit.
+func (j *job) crew(ctx context.Context, limit int, worker control.Worker) error {
+	return j.o.Control.Crew(ctx, j.o.Jobs, limit, worker, func(err error) { j.o.Tracker.Warn("no further connection: %v", err) })
+}
+
+// newLanePool is the memory budget of one worker.
+func newLanePool() *pipeline.Pool { return pipeline.NewPool(flow.BlocksPerLane, pipeline.BlockSize) }
 
 // ctxOf tells a data phase that has loaded everything from one that was ended between two segments.
 func ctxOf(j *job, q *queue) error {
@@ -114,6 +118,7 @@ func (j *job) watchServer(ctx context.Context) (b *pg.Backends, stop func()) {
 type worker struct {
 	*job
 	backends *pg.Backends
+	pool     *pipeline.Pool
 	conn     *pg.Conn
 	table    *loadTable // whose statement is made up
 	copy     string
@@ -140,12 +145,16 @@ func (w *worker) close() {
 	}
 }
 
-func (w *worker) run(ctx context.Context, q *queue) error {
+func (w *worker) run(ctx context.Context, q *queue, place *control.Place) error {
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
+	place.Ready()
 	var last *loadTable
-	for {
+	for place.Stay() {
+		if err := w.o.Control.Wait(ctx); err != nil {
+			return err
+		}
 		t, i, ok := q.next(ctx, last)
 		if !ok {
 			return ctx.Err()
@@ -157,6 +166,7 @@ func (w *worker) run(ctx context.Context, q *queue) error {
 		q.finish(t)
 		last = t
 	}
+	return nil
 }
 
 // segment loads one segment, the journal's row first, so that nobody loads it twice. From a live origin it tries again when a session was lost.
@@ -278,7 +288,7 @@ func (w *worker) sendSegment(ctx context.Context, t *loadTable, i int, count *fl
 	if !t.convert.Identity() {
 		stages = append(stages, &flow.Convert{Plan: t.convert})
 	}
-	lane := pipeline.Lane{Source: from.Source, Stages: stages, Sink: sink, Pool: w.pool, Meters: flow.LaneMeters(w.o.Tracker.Meters(), len(stages))}
+	lane := pipeline.Lane{Source: from.Source, Stages: stages, Sink: sink, Pool: w.pool, Hold: w.o.Control.Wait, Meters: flow.LaneMeters(w.o.Tracker.Meters(), len(stages))}
 	if err := pipeline.Run(ctx, lane); err != nil {
 		return nameFile(err, seg.Path)
 	}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -55,39 +54,38 @@ func (j *job) proof(ctx context.Context) error {
 	}
 	mismatches, unproven := make([]error, len(groups)), make([]string, len(groups))
 	var next, proven atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	for range min(j.o.Jobs, len(groups)) {
-		group.Go(func() error {
-			c, err := j.connectData(ctx)
+	err = j.crew(ctx, len(groups), func(ctx context.Context, place *control.Place) error {
+		r, err := j.newReader(ctx, snapshot)
+		if err != nil {
+			return err
+		}
+		defer closeConn(r.conn)
+		place.Ready()
+		for place.Stay() {
+			if err := j.o.Control.Wait(ctx); err != nil {
+				return err
+			}
+			i := int(next.Add(1)) - 1
+			if i >= len(groups) {
+				return nil
+			}
+			g := groups[i]
+			got, err := r.read(ctx, g)
 			if err != nil {
-				return err
+				return pg.Wrap(err, "proof of table %s", g.name)
 			}
-			defer closeConn(c)
-			if err := c.ImportSnapshot(ctx, snapshot); err != nil {
-				return err
+			if why := j.otherForms(g.tables[0]); why != "" && got.Rows == g.want.Rows && got.Digest != g.want.Digest {
+				g.mark(progress.NotProven, why)
+				unproven[i] = fmt.Sprintf("%s: %s", g.name, why)
+				continue
 			}
-			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
-				g := groups[i]
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				got, err := j.readBack(ctx, c, g)
-				if err != nil {
-					return pg.Wrap(err, "proof of table %s", g.name)
-				}
-				if why := j.otherForms(g.tables[0]); why != "" && got.Rows == g.want.Rows && got.Digest != g.want.Digest {
-					g.mark(progress.NotProven, why)
-					unproven[i] = fmt.Sprintf("%s: %s", g.name, why)
-					continue
-				}
-				if mismatches[i] = g.compare(got); mismatches[i] == nil {
-					proven.Add(int64(len(g.tables)))
-				}
+			if mismatches[i] = g.compare(got); mismatches[i] == nil {
+				proven.Add(int64(len(g.tables)))
 			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	j.sum.Proven += int(proven.Load())
@@ -179,10 +177,30 @@ func tableTotals(e *format.ManifestTable) (format.Totals, error) {
 	return format.Totals{Rows: e.Rows, Length: e.Bytes, Digest: digest}, err
 }
 
-// readBack reads a table as its files hold it: the columns in their order and of their types, text where they have text, with the source's OIDs. A partitioned
+// reader reads tables back over a session of its own.
+type reader struct {
+	*job
+	conn *pg.Conn
+	pool *pipeline.Pool
+}
+
+// newReader opens a session under a snapshot.
+func (j *job) newReader(ctx context.Context, snapshot string) (*reader, error) {
+	c, err := j.connectData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.ImportSnapshot(ctx, snapshot); err != nil {
+		closeConn(c)
+		return nil, err
+	}
+	return &reader{job: j, conn: c, pool: newLanePool()}, nil
+}
+
+// read reads a table as its files hold it: the columns in their order and of their types, text where they have text, with the source's OIDs. A partitioned
 // table's rows are those of its partitions.
-func (j *job) readBack(ctx context.Context, c *pg.Conn, g *proofGroup) (format.Totals, error) {
-	t := g.tables[0]
+func (r *reader) read(ctx context.Context, g *proofGroup) (format.Totals, error) {
+	j, c, t := r.job, r.conn, g.tables[0]
 	table, columns, err := c.SQLNames(ctx, g.target.OID, g.target.Schema, g.target.Name, t.columnNames(), c.PgConn().ParameterStatus("client_encoding"))
 	if err != nil {
 		return format.Totals{}, err
@@ -218,7 +236,7 @@ func (j *job) readBack(ctx context.Context, c *pg.Conn, g *proofGroup) (format.T
 		stages = append(stages, &flow.Convert{Plan: plan}) // in front of Parse, which digests: a server's blocks are whole rows already
 	}
 	stages = append(stages, &flow.Parse{Walker: walker})
-	err = pipeline.Run(ctx, pipeline.Lane{Source: &flow.ServerSource{Conn: c, SQL: sql}, Stages: stages, Sink: flow.Discard{}, Pool: j.pool})
+	err = pipeline.Run(ctx, pipeline.Lane{Source: &flow.ServerSource{Conn: c, SQL: sql}, Stages: stages, Sink: flow.Discard{}, Pool: r.pool, Hold: j.o.Control.Wait})
 	return walker.Totals(), err
 }
 

@@ -71,7 +71,7 @@ func randomName() string {
 
 // scratch is a restore of the same choice into a scratch database. It shares the dump's folder and archive with j, which closes them.
 func (j *job) scratch(dsn *pg.DSN) (*job, error) {
-	r := &job{o: j.o, origin: j.origin, folder: j.folder, m: j.m, sum: &Summary{Manifest: j.m}, tools: j.tools, archive: j.archive, damaged: j.damaged, pool: j.pool, checking: true}
+	r := &job{o: j.o, origin: j.origin, folder: j.folder, m: j.m, sum: &Summary{Manifest: j.m}, tools: j.tools, archive: j.archive, damaged: j.damaged, checking: true}
 	r.o.DSN, r.o.Create, r.o.Resume, r.o.NoJournal, r.o.Tracker = dsn, false, false, true, nil
 	var err error
 	r.plan, err = newPlan(&r.o, j.m)

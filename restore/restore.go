@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/progress"
 )
@@ -55,6 +56,7 @@ type Options struct {
 
 	Confirm  func(question, word string) (bool, error) // asks before rows are destroyed: the operator types word; nil: no questions (--yes)
 	Patience time.Duration                             // how long a target that went away is waited for while the rows come from a live origin; 0: 5 minutes
+	Control  *control.Control                          // pauses the restore and changes Jobs while it runs; nil: nobody does
 	Gate     Gate                                      // asked between phases; nil: none waits
 	PgBinDir string
 	Tool     string

@@ -13,10 +13,8 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/format"
-	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
-	"github.com/bytehaul/pghaul/internal/pipeline"
 )
 
 // Names of the phases, in their order.
@@ -63,7 +61,6 @@ type job struct {
 	monetary  string                // lc_monetary of the target
 	usedDrops map[string]bool       // of --drop-column
 	ours      map[pg.Qualified]bool // relations that hold rows by an earlier run
-	pool      *pipeline.Pool
 	phase     string
 	gaps      []journalGap // of the present phase
 
@@ -88,6 +85,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	defer j.close()
+	defer o.Control.Follow(o.Tracker.SetPaused)()
 	if j.folder != nil {
 		o.Tracker.SetSource(j.o.Dir)
 	}
@@ -110,7 +108,6 @@ func openJob(o Options) (*job, error) {
 	}
 	j.m = j.origin.Manifest()
 	j.sum = &Summary{Manifest: j.m}
-	j.pool = pipeline.NewPool(o.Jobs*flow.BlocksPerLane, pipeline.BlockSize)
 	if !o.NoJournal {
 		j.journal = newJournal(o.JournalSchema, j.m.DumpID)
 		j.journal.live, j.journal.snapshot = j.folder == nil, j.origin.Snapshot()
@@ -236,7 +233,10 @@ func (j *job) runSteps(ctx context.Context) error {
 	for i, s := range steps[:stop+1] {
 		j.phase, j.gaps = s.name, nil
 		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
-		var err error
+		err := j.o.Control.Wait(ctx)
+		if err != nil {
+			return j.failed(canceled(ctx, err))
+		}
 		if !j.finished(s.name) {
 			if j.journal != nil && i > 0 {
 				err = j.journal.start(ctx, j.leader, s.name)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/pipeline"
 	"github.com/bytehaul/pghaul/internal/progress"
 )
@@ -21,6 +22,7 @@ type VerifyOptions struct {
 	Stdin   io.Reader         // a data file as a stream; only with Path "-"
 	Jobs    int               // files read at the same time; 0: number of CPUs, at most 8
 	Tracker *progress.Tracker // with the stages read, parse, check; or nil
+	Control *control.Control  // pauses the check and changes Jobs while it runs; nil: nobody does
 }
 
 // VerifyReport says what was found. Numbers are of the data files that were read whole and found undamaged.
@@ -92,6 +94,7 @@ const (
 // It returns when every goroutine that it made is gone, but for one that waits for bytes of Stdin when ctx ends.
 func Verify(ctx context.Context, o VerifyOptions) (_ *VerifyReport, err error) {
 	defer func() { o.Tracker.Finish(err) }()
+	defer o.Control.Follow(o.Tracker.SetPaused)()
 	o.Tracker.StartPhase("verify", 1, 1)
 	return verify(ctx, o)
 }
@@ -103,7 +106,6 @@ func verify(ctx context.Context, o VerifyOptions) (*VerifyReport, error) {
 	}
 	v := &verifier{
 		o:      o,
-		pool:   pipeline.NewPool(o.Jobs*verifyBlocks, pipeline.BlockSize),
 		report: &VerifyReport{Path: o.Path, Findings: []Damage{}, Warnings: []Damage{}},
 	}
 	o.Tracker.SetSource(o.Path)
@@ -122,11 +124,12 @@ func verify(ctx context.Context, o VerifyOptions) (*VerifyReport, error) {
 // verifyBlocks is the memory budget of a file being read, in blocks: one in each of three places, two in each of two queues.
 const verifyBlocks = 7
 
+func newVerifyPool() *pipeline.Pool { return pipeline.NewPool(verifyBlocks, pipeline.BlockSize) }
+
 // verifier is one run of Verify.
 type verifier struct {
 	o    VerifyOptions
 	root *os.Root // of a dump
-	pool *pipeline.Pool
 
 	mu     sync.Mutex
 	report *VerifyReport
@@ -166,7 +169,7 @@ func (v *verifier) stream(ctx context.Context, name string, r io.Reader) error {
 
 // alone verifies a file that no manifest speaks of.
 func (v *verifier) alone(ctx context.Context, name string, r io.Reader) error {
-	return v.file(ctx, &fileToVerify{name: name, src: r})
+	return v.file(ctx, &fileToVerify{name: name, src: r, pool: newVerifyPool()})
 }
 
 // found records damage.

@@ -10,11 +10,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/control"
+	"github.com/bytehaul/pghaul/internal/pipeline"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/zeebo/xxh3"
-	"golang.org/x/sync/errgroup"
 )
 
 // dump verifies a whole folder.
@@ -173,23 +175,35 @@ func (v *verifier) filesAlone(ctx context.Context, paths []string) error {
 // all verifies files, the largest first, several at a time.
 func (v *verifier) all(ctx context.Context, list []segmentFile) error {
 	slices.SortStableFunc(list, func(a, b segmentFile) int { return int(max(-1, min(1, b.size-a.size))) })
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(v.o.Jobs)
-	for _, s := range list {
-		if ctx.Err() != nil {
-			break
-		}
-		g.Go(func() error {
-			f, _, damage := v.open(s.path)
-			if damage != nil {
-				v.found(*damage)
-				s.table.StartSegment()
-				s.table.EndSegment(errors.New(damage.String()))
+	var next atomic.Int64
+	return v.o.Control.Crew(ctx, v.o.Jobs, len(list), func(ctx context.Context, place *control.Place) error {
+		place.Ready()
+		pool := newVerifyPool()
+		for place.Stay() {
+			if err := v.o.Control.Wait(ctx); err != nil {
+				return err
+			}
+			i := int(next.Add(1)) - 1
+			if i >= len(list) || ctx.Err() != nil {
 				return nil
 			}
-			defer f.Close() // it was only read
-			return v.file(ctx, &fileToVerify{name: s.path, src: f, want: s.want, table: s.table})
-		})
+			if err := v.segment(ctx, list[i], pool); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+}
+
+// segment verifies a data file of the dump.
+func (v *verifier) segment(ctx context.Context, s segmentFile, pool *pipeline.Pool) error {
+	f, _, damage := v.open(s.path)
+	if damage != nil {
+		v.found(*damage)
+		s.table.StartSegment()
+		s.table.EndSegment(errors.New(damage.String()))
+		return nil
 	}
-	return g.Wait()
+	defer f.Close() // it was only read
+	return v.file(ctx, &fileToVerify{name: s.path, src: f, want: s.want, table: s.table, pool: pool})
 }

@@ -22,6 +22,7 @@ type fileToVerify struct {
 	src   io.Reader
 	want  *wantedFile     // nil: no manifest speaks of it
 	table *progress.Table // nil: not known yet
+	pool  *pipeline.Pool
 }
 
 // wantedFile is what the manifest says of a file.
@@ -74,7 +75,7 @@ func (v *verifier) readFile(ctx context.Context, f *fileToVerify) (stored int64,
 	}
 	parse := &wholeRows{Parse: flow.Parse{Walker: r.Walker(), Count: f.table}, reader: r}
 	source := &patientSource{FileSource: flow.FileSource{Reader: r}}
-	lane := pipeline.Lane{Source: source, Stages: []pipeline.Stage{parse}, Sink: flow.Discard{}, Pool: v.pool, Meters: v.meters()}
+	lane := pipeline.Lane{Source: source, Stages: []pipeline.Stage{parse}, Sink: flow.Discard{}, Pool: f.pool, Hold: v.o.Control.Wait, Meters: v.meters()}
 	if err := cmp.Or(pipeline.Run(ctx, lane), source.late); err != nil {
 		return 0, totals, damageOf(f.name, err)
 	}

@@ -56,7 +56,8 @@ func (l *link) drain() {
 type Out struct {
 	ctx    context.Context
 	to     *link
-	pool   *Pool // nil in a stage
+	pool   *Pool                       // nil in a stage
+	hold   func(context.Context) error // or nil
 	clock  clock
 	source bool
 }
@@ -67,12 +68,17 @@ func (o *Out) Context() context.Context { return o.ctx }
 // Meter is the meter of this place, or nil.
 func (o *Out) Meter() *Meter { return o.clock.m }
 
-// Get takes a block from the lane's pool, for a source. The time waited counts
-// as blocked. When the lane ends early it returns the lane's error. In a stage
+// Get takes a block from the lane's pool, for a source, when the lane's Hold
+// lets it. The time waited for a block counts as blocked. When the lane ends early it returns the lane's error. In a stage
 // it returns ErrStagePool.
 func (o *Out) Get() (*Block, error) {
 	if o.pool == nil {
 		return nil, ErrStagePool
+	}
+	if o.hold != nil {
+		if err := o.hold(o.ctx); err != nil {
+			return nil, err
+		}
 	}
 	return o.GetFrom(o.pool)
 }

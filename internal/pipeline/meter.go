@@ -31,10 +31,13 @@ type Meter struct {
 	// A lane that enters at t adds -t, one that leaves at t adds t: spent +
 	// lanes × now is the time up to now, waits that still go on included. Sums
 	// that pass through the wrap of int64 come out right.
-	mu    sync.Mutex
-	lanes [states]int64
-	spent [states]time.Duration
-	peak  int
+	mu     sync.Mutex
+	lanes  [states]int64
+	spent  [states]time.Duration
+	peak   int
+	frozen bool          // the clock stands
+	at     time.Duration // where it stands
+	lost   time.Duration // for how long it stood, in all
 }
 
 // MeterSnapshot is a meter's value at one moment. Times add up over lanes: two
@@ -80,6 +83,38 @@ func (s MeterSnapshot) Add(t MeterSnapshot) MeterSnapshot {
 	}
 }
 
+// now is the meter's clock, which does not go while the meter is frozen. The lock is held.
+func (m *Meter) now() time.Duration {
+	if m.frozen {
+		return m.at
+	}
+	return time.Since(epoch) - m.lost
+}
+
+// Freeze stops the meter's clock: what lanes do from now on, a job that is
+// paused, takes no time. Bytes and rows are counted all the same.
+func (m *Meter) Freeze() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	m.at, m.frozen = m.now(), true
+	m.mu.Unlock()
+}
+
+// Thaw lets the clock go on where it stands.
+func (m *Meter) Thaw() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	if m.frozen {
+		m.frozen = false
+		m.lost = time.Since(epoch) - m.at
+	}
+	m.mu.Unlock()
+}
+
 // AddServer moves d from busy to server: d of the caller's own time turned out
 // to be a wait for a server. It moves no more than there is, so that the sum of
 // the times stays the time that lanes have run, even when a driver's reads and
@@ -90,7 +125,7 @@ func (m *Meter) AddServer(d time.Duration) {
 		return
 	}
 	m.mu.Lock()
-	d = min(max(d, 0), m.spent[busy]+time.Duration(m.lanes[busy])*time.Since(epoch))
+	d = min(max(d, 0), m.spent[busy]+time.Duration(m.lanes[busy])*m.now())
 	m.spent[busy] -= d
 	m.spent[server] += d
 	m.mu.Unlock()
@@ -122,7 +157,7 @@ func (m *Meter) Snapshot() MeterSnapshot {
 		return MeterSnapshot{}
 	}
 	m.mu.Lock()
-	now := time.Since(epoch)
+	now := m.now()
 	var t [states]time.Duration
 	for s := range t {
 		t[s] = m.spent[s] + time.Duration(m.lanes[s])*now
@@ -171,7 +206,7 @@ func (c *clock) start() {
 	defer c.m.mu.Unlock()
 	c.started, c.now = true, busy
 	c.m.lanes[busy]++
-	c.m.spent[busy] -= time.Since(epoch)
+	c.m.spent[busy] -= c.m.now()
 	c.m.peak = max(c.m.peak, c.m.running())
 }
 
@@ -186,7 +221,7 @@ func (c *clock) enter(s state) state {
 	if !c.started || c.ended || before == s {
 		return before
 	}
-	t := time.Since(epoch)
+	t := c.m.now()
 	c.m.lanes[before]--
 	c.m.spent[before] += t
 	c.m.lanes[s]++
@@ -207,5 +242,5 @@ func (c *clock) end() {
 	}
 	c.ended = true
 	c.m.lanes[c.now]--
-	c.m.spent[c.now] += time.Since(epoch)
+	c.m.spent[c.now] += c.m.now()
 }

@@ -54,6 +54,10 @@ type Lane struct {
 	Pool   *Pool
 	Meters []*Meter // len(Stages)+2, or none: nothing is measured then
 	Depth  int      // blocks that a queue holds (DefaultDepth when 0)
+
+	// Hold is asked before the source gets a block: it returns when the lane may
+	// go on, or an error, which then is Out.Get's. nil: always.
+	Hold func(context.Context) error
 }
 
 // Panic is the value of the panic that Run raises when a source, stage or sink
@@ -94,7 +98,7 @@ func Run(ctx context.Context, l Lane) error {
 		links[i] = &link{ch: make(chan *Block, depth)}
 	}
 
-	out := &Out{ctx: ctx, to: links[0], pool: l.Pool, clock: clock{m: l.meter(0)}, source: true}
+	out := &Out{ctx: ctx, to: links[0], pool: l.Pool, hold: l.Hold, clock: clock{m: l.meter(0)}, source: true}
 	r.start(&out.clock, links[0], func() error { return l.Source.Run(ctx, out) })
 	for i, s := range l.Stages {
 		out := &Out{ctx: ctx, to: links[i+1], clock: clock{m: l.meter(i + 1)}}

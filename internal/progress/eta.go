@@ -14,7 +14,7 @@ type ETAKind string
 
 // The kinds of an ETA.
 const (
-	Unknown ETAKind = "unknown" // too early, sizes unknown, at a standstill, or no tables move
+	Unknown ETAKind = "unknown" // too early, sizes unknown, at a standstill, paused, or no tables move
 	Exact   ETAKind = "exact"   // the sizes are exact, the rate is steady
 	About   ETAKind = "about"   // sizes are estimates
 	Range   ETAKind = "range"   // the rate changes: Low to High
@@ -40,7 +40,7 @@ func (s Snapshot) averageETA() ETA {
 // left is the time left at the average rate, if that can be said.
 func (s Snapshot) left() (time.Duration, bool) {
 	w := s.Work
-	if s.Finished || s.Phase.Ended || w.Started.IsZero() || w.Unknown > 0 {
+	if s.Finished || s.Paused || s.Phase.Ended || w.Started.IsZero() || w.Unknown > 0 {
 		return 0, false
 	}
 	took := s.Time.Sub(w.Started)

@@ -14,6 +14,8 @@ const (
 	TableError EventKind = "table error"
 	Warning    EventKind = "warning"
 	GapFound   EventKind = "gap"
+	Paused     EventKind = "paused"
+	Resumed    EventKind = "resumed"
 	Finished   EventKind = "finish"
 	// Dropped stands for events that were lost to an observer which looks too
 	// seldom: the log keeps the last few thousand. Warnings and gaps are in the

@@ -15,6 +15,7 @@ const DefaultWindow = 5 * time.Second
 // concurrent use.
 type Rates struct {
 	window  time.Duration
+	paused  bool
 	samples []sample // oldest first; one at least as old as the window is kept
 }
 
@@ -65,6 +66,9 @@ func NewRates(window time.Duration) *Rates {
 // it. Rates are never negative: a segment that is unwound shows as none.
 func (r *Rates) Observe(s Snapshot) Rate {
 	now := sampleOf(s)
+	if s.Paused != r.paused { // a window reaches over no pause
+		r.samples, r.paused = nil, s.Paused
+	}
 	r.trim(now.time)
 	first := now
 	if len(r.samples) > 0 {

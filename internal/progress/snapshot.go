@@ -32,6 +32,8 @@ type Snapshot struct {
 	ETA            ETA // from the average so far; [Rates.Observe] has a better one
 	Verdict        Verdict
 	Warnings, Gaps int
+	Paused         bool          // the operator lets it stand still
+	PausedFor      time.Duration // in all, the present pause included; part of Elapsed
 	Finished       bool
 	Err            error // of a job that has finished
 }
@@ -143,7 +145,11 @@ func (t *Tracker) Snapshot() Snapshot {
 		Stages: t.stageSnapshots(), Waits: t.waitsList(),
 		CPUs:     CPUs{Client: t.clientCPUs, Source: t.cpus[Source], Target: t.cpus[Target]},
 		Warnings: t.warned, Gaps: t.gapped,
+		Paused: !t.paused.IsZero(), PausedFor: t.pausedFor,
 		Finished: t.finished, Err: t.err,
+	}
+	if s.Paused {
+		s.PausedFor += now.Sub(t.paused)
 	}
 	if n := len(s.Phases); n > 0 {
 		s.Phase = s.Phases[n-1]

@@ -63,6 +63,8 @@ type Tracker struct {
 	waits          map[string][]WaitShare
 	cpus           map[string]int
 	clientCPUs     int
+	paused         time.Time // since when; zero: not now
+	pausedFor      time.Duration
 	warnings       []string
 	warned         int
 	gaps           []Gap
@@ -145,6 +147,48 @@ func (t *Tracker) endPhase(now time.Time) {
 	t.events.add(Event{Time: now, Kind: PhaseEnd, Phase: p.Name, N: p.N, Of: p.Of, Took: p.Elapsed})
 }
 
+// SetPaused says that the job stands still because its operator wants it to, or
+// goes on. The time in between is nobody's: the meters stand, and the forecast
+// leaves it out.
+func (t *Tracker) SetPaused(paused bool) {
+	t.locked(func() {
+		if paused == !t.paused.IsZero() || t.finished {
+			return
+		}
+		now := time.Now()
+		if paused {
+			t.paused = now
+			for _, m := range t.meters {
+				m.Freeze()
+			}
+			t.events.add(Event{Time: now, Kind: Paused})
+			return
+		}
+		t.resume(now)
+		t.events.add(Event{Time: now, Kind: Resumed})
+	})
+}
+
+// resume lets the meters go on.
+func (t *Tracker) resume(now time.Time) {
+	if t.paused.IsZero() {
+		return
+	}
+	for _, m := range t.meters {
+		m.Thaw()
+	}
+	stood := now.Sub(t.paused)
+	t.pausedFor += stood
+	if !t.dataStart.IsZero() {
+		from := t.paused
+		if t.dataStart.After(from) { // it began while the job was on its way to stand
+			from = t.dataStart
+		}
+		t.dataStart = t.dataStart.Add(now.Sub(from))
+	}
+	t.paused = time.Time{}
+}
+
 // Warn records something that the user should know and that stops nothing.
 func (t *Tracker) Warn(format string, args ...any) {
 	t.locked(func() {
@@ -177,6 +221,7 @@ func (t *Tracker) Finish(err error) {
 			return
 		}
 		now := time.Now()
+		t.resume(now)
 		t.endPhase(now)
 		t.finished, t.ended, t.err = true, now, err
 		t.events.add(Event{Time: now, Kind: Finished, Took: now.Sub(t.started),

@@ -28,6 +28,7 @@ type jsonHead struct {
 type jsonProgress struct {
 	jsonHead
 	Phase      string             `json:"phase"`
+	Paused     bool               `json:"paused,omitempty"`
 	Rows       int64              `json:"rows"`
 	Bytes      int64              `json:"bytes"`
 	RowsTotal  *int64             `json:"rows_total"` // null: not known
@@ -123,7 +124,7 @@ func (v *jsonView) write(x any) {
 }
 
 func (v *jsonView) progress(s progress.Snapshot, r progress.Rate) jsonProgress {
-	p := jsonProgress{jsonHead: v.head(s.Time, "progress"), Phase: s.Phase.Name, Rows: s.Rows, Bytes: s.Bytes,
+	p := jsonProgress{jsonHead: v.head(s.Time, "progress"), Phase: s.Phase.Name, Paused: s.Paused, Rows: s.Rows, Bytes: s.Bytes,
 		RowsTotal: known(s.RowsTotal), BytesTotal: known(s.BytesTotal), Stages: []jsonStage{}, Waits: waits(s.Waits), Bottleneck: r.Verdict.Bottleneck}
 	if r.ETA.Known {
 		p.ETA = seconds((r.ETA.Low + r.ETA.High) / 2)
@@ -151,6 +152,8 @@ func (v *jsonView) event(e progress.Event, s progress.Snapshot) {
 		v.write(jsonWarning{jsonHead: v.head(e.Time, "warning"), Message: e.Message})
 	case progress.GapFound:
 		v.write(jsonWarning{jsonHead: v.head(e.Time, "warning"), Message: e.Message, Kind: e.Gap.Kind, Name: e.Gap.Name, SQLState: e.Gap.SQLState})
+	case progress.Paused, progress.Resumed:
+		v.write(v.head(e.Time, string(e.Kind)))
 	case progress.Dropped:
 		v.write(jsonLog{v.head(e.Time, "log"), line(e)})
 	case progress.Finished:

@@ -30,6 +30,8 @@ func line(e progress.Event) string {
 		return "warning: " + show.Line(e.Message)
 	case progress.GapFound:
 		return gapText(e.Gap)
+	case progress.Paused, progress.Resumed:
+		return string(e.Kind)
 	case progress.Dropped:
 		return fmt.Sprintf("(%d events were too quick to be told)", e.N)
 	}
@@ -87,6 +89,9 @@ func far(s progress.Snapshot, r progress.Rate) string {
 			about = "about "
 		}
 		size += " of " + about + show.Size(s.BytesTotal.N)
+	}
+	if s.Paused {
+		return strings.Join(append(parts, size, "paused for "+show.Clock(s.PausedFor)), ", ")
 	}
 	parts = append(parts, size, pace(r))
 	parts = append(parts, fmt.Sprintf("%d of %d tables", s.Tables.Done, s.Tables.Total), "left "+eta(r.ETA))
