@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +26,9 @@ type Live struct {
 	manifest *format.Manifest
 	moment   string
 	byName   map[pg.Qualified]*table
-	files    *folder // definitions; nil: none
+	files    *folder  // definitions; nil: none
+	tables   []string // chosen one by one
+	excluded []string
 	backends *pg.Backends
 
 	end     context.CancelFunc // of the goroutines
@@ -65,6 +69,9 @@ func Open(ctx context.Context, o Options) (_ *Live, err error) {
 		}
 	}()
 	l.job.leader.voidHint = leaderGone
+	if err := l.choose(ctx, sel); err != nil {
+		return nil, err
+	}
 	if err := l.job.sample(ctx); err != nil {
 		return nil, err
 	}
@@ -81,6 +88,34 @@ func Open(ctx context.Context, o Options) (_ *Live, err error) {
 	l.watch()
 	return l, nil
 }
+
+// choose keeps the names of tables that were chosen one by one. pg_dump writes all definitions then: with the tables alone it would leave out the schemas,
+// types and functions that they need, and whoever restores takes what belongs to the chosen ones.
+func (l *Live) choose(ctx context.Context, sel *selection) error {
+	if !sel.byTables() {
+		return nil
+	}
+	for _, set := range []struct {
+		oids map[uint32]bool
+		to   *[]string
+	}{{sel.chosen, &l.tables}, {sel.excluded, &l.excluded}} {
+		names, err := l.conn.Names(ctx, slices.Collect(maps.Keys(set.oids)))
+		if err != nil {
+			return err
+		}
+		for _, q := range names {
+			*set.to = append(*set.to, q.SQL())
+		}
+	}
+	l.job.patterns = []string{"--exclude-schema=" + pg.JournalSchema}
+	if l.job.plan.largeObjs == 0 {
+		l.job.patterns = append(l.job.patterns, "--no-blobs")
+	}
+	return nil
+}
+
+// Tables gives the tables that patterns have chosen one by one, and those that they have excluded, as quoted names; none when all were chosen.
+func (l *Live) Tables() (chosen, excluded []string) { return l.tables, l.excluded }
 
 // identify names the database and the moment so that a later run knows them again. The name of an exported snapshot comes again when its server
 // has been restarted; together with what it sees, and since when the server runs, it does not.

@@ -85,7 +85,7 @@ func (j *job) renewLeader(ctx context.Context) error {
 		return err
 	}
 	return j.comeBack(ctx, func(ctx context.Context) error {
-		c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+		c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ var errLocked = errors.New("another restore holds the lock")
 // relock takes the lock again after its session was lost.
 func (j *job) relock(ctx context.Context) error {
 	return j.comeBack(ctx, func(ctx context.Context) error {
-		c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+		c, err := pg.Connect(ctx, j.o.DSN, pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
 		if err != nil {
 			return err
 		}

@@ -148,9 +148,29 @@ func (j *job) connect(ctx context.Context, f *findings) error {
 }
 
 func (j *job) connectMaintenance(ctx context.Context) (*pg.Conn, error) {
+	return connectMaintenance(ctx, j.o.DSN, j.o.Role)
+}
+
+// TargetVersion asks a target for its server_version_num, by way of another database when create says that the named one is still to be made.
+func TargetVersion(ctx context.Context, dsn *pg.DSN, create bool) (int, error) {
+	c, err := pg.Connect(ctx, dsn, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
+	if create && pg.State(err) == pg.StateUndefinedDatabase {
+		c, err = connectMaintenance(ctx, dsn, "")
+	}
+	if pg.State(err) == pg.StateUndefinedDatabase {
+		return 0, withHint(err, "--create makes the database")
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer closeConn(c)
+	return c.Version, nil
+}
+
+func connectMaintenance(ctx context.Context, dsn *pg.DSN, role string) (*pg.Conn, error) {
 	var failures []error
 	for _, name := range maintenance {
-		c, err := pg.Connect(ctx, j.o.DSN.WithDatabase(name), pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: j.o.Role})
+		c, err := pg.Connect(ctx, dsn.WithDatabase(name), pg.Options{Purpose: pg.ForCatalog, AppName: appName, Role: role})
 		if err == nil {
 			return c, nil
 		}

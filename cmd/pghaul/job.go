@@ -71,6 +71,7 @@ type session struct {
 	ctx      context.Context // of the job: ends a question too
 	app      *app
 	observer *watch.Observer
+	warned   int // warnings that gates have shown
 }
 
 // logf gives the function for details; nil when nobody wants them.
@@ -83,6 +84,12 @@ func (s *session) logf() func(string, ...any) {
 
 // confirm asks a question that is answered by typing a word in.
 func (s *session) confirm(question, word string) (yes bool, err error) {
+	answer, err := s.ask(question, fmt.Sprintf("%s\nType %q to go on: ", show.Line(question), show.Text(word)))
+	return err == nil && answer == word, err
+}
+
+// ask writes text to the terminal and reads a line. Without a terminal the question is in the error.
+func (s *session) ask(question, text string) (answer string, err error) {
 	s.observer.Pause(func() {
 		var tty *os.File
 		if tty, err = s.app.terminal(); err != nil {
@@ -90,22 +97,27 @@ func (s *session) confirm(question, word string) (yes bool, err error) {
 			return
 		}
 		defer tty.Close()
-		fmt.Fprintf(tty, "%s\nType %q to go on: ", show.Line(question), show.Text(word))
+		fmt.Fprint(tty, text)
 		typed := make(chan string, 1)
 		go func() { // ends with the program when the job is cancelled: not every terminal's read can be interrupted
-			line, _ := bufio.NewReader(tty).ReadString('\n') // the end of the input is an answer too
+			line, err := bufio.NewReader(tty).ReadString('\n')
+			if err != nil && line == "" {
+				line = endOfInput
+			}
 			typed <- strings.TrimRight(line, "\r\n")
 		}()
 		select {
-		case answer := <-typed:
-			yes = answer == word
+		case answer = <-typed:
 		case <-s.ctx.Done():
 			fmt.Fprintln(tty)
 			err = s.ctx.Err()
 		}
 	})
-	return yes, err
+	return answer, err
 }
+
+// endOfInput is the answer of a terminal that has been closed: it is no word that is asked for.
+const endOfInput = "\x04"
 
 func (a *app) progressMode(given string) watch.Mode {
 	switch {

@@ -166,9 +166,14 @@ func (a *app) runRestore(ctx context.Context, j *jobFlags, o restore.Options, ye
 }
 
 func restoreReport(t *progress.Tracker, sum *restore.Summary, database string) *report.Report {
+	return loadReport(t, sum, database, "restored", "dump_id")
+}
+
+// loadReport is the report of a restore or a migrate: what it did, and how the origin's ID is called.
+func loadReport(t *progress.Tracker, sum *restore.Summary, database, did, id string) *report.Report {
 	r := &report.Report{Progress: t.Report()}
 	r.Facts = []report.Fact{
-		{Key: "dump_id", Value: sum.Manifest.DumpID},
+		{Key: id, Value: sum.Manifest.DumpID},
 		{Key: "tables_proven", Value: sum.Proven},
 		{Key: "tables_unproven", Value: append([]string{}, sum.Unproven...), Text: unprovenText(sum.Unproven)},
 		{Key: "stopped_after", Value: sum.Stopped},
@@ -180,7 +185,7 @@ func restoreReport(t *progress.Tracker, sum *restore.Summary, database string) *
 	case sum.Proven > 0:
 		proven = fmt.Sprintf(", %s proven, %d not", show.Plural(int64(sum.Proven), "table", "tables"), len(sum.Unproven))
 	}
-	r.Outcome = fmt.Sprintf("restored %s into %s in %s s%s", show.Plural(sum.Rows, "row", "rows"), show.Text(database), seconds(r.Progress.Elapsed), proven)
+	r.Outcome = fmt.Sprintf("%s %s into %s in %s s%s", did, show.Plural(sum.Rows, "row", "rows"), show.Text(database), seconds(r.Progress.Elapsed), proven)
 	switch {
 	case sum.Stopped != "":
 		r.Outcome = fmt.Sprintf("incomplete: stopped after phase %s, as asked; %s in %s", sum.Stopped, show.Plural(sum.Rows, "row", "rows"), show.Text(database))

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bytehaul/pghaul/dump"
+	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/restore"
+)
+
+// migrateFlags are migrate's flags as given.
+type migrateFlags struct {
+	job         *jobFlags
+	where       []string
+	largeObject bool
+	noLarge     bool
+	onExisting  string
+	yes         bool
+	dryRun      bool
+	from        dump.Options
+	to          restore.Options
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	m := &migrateFlags{job: newJobFlags(), onExisting: string(restore.Fail), from: dump.Options{SegmentSize: defaultSegment}}
+	c := &cobra.Command{
+		Use:     "migrate SRC DST",
+		Short:   "copy a database to another server, no files between",
+		GroupID: groupJobs,
+		Long: "pghaul migrate copies a database, or parts of it, from one server to another under one\n" +
+			"snapshot, phase by phase: after each it shows what was done and what comes next, and\n" +
+			"waits for your word, unless --yes is given. SRC and DST are connection URIs,\n" +
+			"keyword=value pairs or databases' names.",
+		Args: exactly(2, 2, "SRC and DST, the databases to copy from and to"),
+		Annotations: map[string]string{usageLines: "migrate [OPTION]... SRC DST", exitLines: "0,1,2,3,4,130",
+			environment: connectionEnvironment + "\nPGHAUL_PG_BINDIR\tfolder of pg_dump and pg_restore (as --pg-bindir)",
+			notes: "Phases:\n" +
+				"  preflight      both servers are looked at; nothing is written\n" +
+				"  pre-data       schemas, types, functions, empty tables\n" +
+				"  data           the rows; after it the source is let go\n" +
+				"  large-objects, sequences\n" +
+				"  proof          every row is read back and compared with what was copied\n" +
+				"  post-data      indexes, constraints, triggers\n" +
+				"  matviews, analyze\n" +
+				"A run that ended early, by --stop-after or by a fault, goes on with --resume. When it\n" +
+				"ended before all rows were copied its snapshot is gone, unless --snapshot names one that\n" +
+				"another session still holds: then --resume deletes the rows and copies all again."},
+		Example: "  pghaul migrate \"service=prod dbname=shop\" \"service=next dbname=shop\" --create\n" +
+			"  pghaul migrate shop \"host=next dbname=shop\" --stop-after pre-data\n" +
+			"  pghaul migrate shop \"host=next dbname=shop\" --resume --yes",
+		RunE: func(c *cobra.Command, args []string) error { return a.migrate(c, m, args) },
+	}
+	m.flags(c)
+	return c
+}
+
+func (m *migrateFlags) flags(c *cobra.Command) {
+	from, to := &m.from, &m.to
+	groupOf(c, "What to migrate", false, func(f flags) {
+		f.list(&from.Tables, "table", "t", "PATTERN", "these tables only, with what they need")
+		f.list(&from.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
+		f.list(&from.Schemas, "schema", "n", "PATTERN", "these schemas only")
+		f.list(&from.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
+		f.list(&from.ExcludeTableData, "exclude-table-data", "", "PATTERN", "not the rows of these tables")
+		f.boolean(&from.StrictNames, "strict-names", "", "every PATTERN must match something")
+		f.list(&m.where, "where", "", "TABLE:CONDITION", "of this table only the rows that meet an SQL condition")
+		f.boolean(&to.DataOnly, "data-only", "", "rows and sequences, into tables that exist")
+		f.boolean(&to.SchemaOnly, "schema-only", "", "definitions, no rows")
+		f.boolean(&from.NoUnloggedData, "no-unlogged-data", "", "not the rows of unlogged tables")
+		f.boolean(&m.largeObject, "large-objects", "", "large objects too, when only parts are copied")
+		f.boolean(&m.noLarge, "no-large-objects", "", "no large objects")
+		f.boolean(&to.NoOwner, "no-owner", "", "leave ownership to the user that connects to DST")
+		f.boolean(&to.NoPrivileges, "no-privileges", "", "no GRANTs")
+		f.boolean(&to.NoComments, "no-comments", "", "no comments")
+		f.boolean(&to.NoPublications, "no-publications", "", "no publications")
+		f.boolean(&to.NoSubscriptions, "no-subscriptions", "", "no subscriptions")
+		f.boolean(&to.NoTablespaces, "no-tablespaces", "", "everything in the default tablespace")
+	})
+	groupOf(c, "From the source", false, func(f flags) {
+		f.size(&from.SegmentSize, "segment-size", "", "SIZE", "bytes of table in one piece, 64kB or more (256MB);\n0: never split a table")
+		f.duration(&from.LockTimeout, "lock-timeout", "", "TIME", "wait so long for table locks (for ever)")
+		f.text(&from.Snapshot, "snapshot", "", "ID", "use an exported snapshot")
+		f.boolean(&from.SerializableDeferrable, "serializable-deferrable", "", "wait for a moment without anomalies")
+		f.text(&from.Role, "role", "", "ROLE", "SET ROLE on the source before anything")
+	})
+	groupOf(c, "Into the target", false, func(f flags) {
+		f.boolean(&to.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
+		f.choice(&m.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
+		f.boolean(&to.DisableTriggers, "disable-triggers", "", "rows go past the triggers and foreign keys of tables\nthat exist; foreign keys are checked afterwards")
+		f.boolean(&to.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
+		f.list(&to.DropColumns, "drop-column", "", "TABLE.COLUMN", "leave a column behind that the target lacks")
+		f.boolean(&to.NoProve, "no-prove", "", "do not read the rows back")
+		f.boolean(&to.NoAnalyze, "no-analyze", "", "do not ANALYZE at the end")
+		f.boolean(&to.Resume, "resume", "", "go on with an interrupted run")
+		f.text(&to.JournalSchema, "journal-schema", "", "SCHEMA", "where the target keeps the journal (pghaul_journal)")
+		f.boolean(&to.NoJournal, "no-journal", "", "keep no journal: what is interrupted cannot be resumed")
+		f.text(&to.SearchPath, "search-path", "", "SCHEMA[,SCHEMA]...", "search_path for indexes, constraints and materialized\nviews whose functions need one")
+	})
+	groupOf(c, "Your hand", false, func(f flags) {
+		f.choice(&to.StopAfter, "stop-after", "", "", restorePhases...)
+		annotate(f.Lookup("stop-after"), valueName, "PHASE")
+		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
+		f.boolean(&m.yes, "yes", "", "ask no questions, and wait at no gate between phases")
+		f.text(&to.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_dump and pg_restore (else PATH, then the\nusual places)")
+	})
+	m.job.flags(c, "parallel connections to each server")
+}
+
+// options checks the flags and gives each side its own.
+func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err error) {
+	for _, pair := range [][]string{{"data-only", "schema-only"}, {"data-only", "create"}, {"resume", "no-journal"}, {"journal-schema", "no-journal"}, {"large-objects", "no-large-objects"},
+		{"snapshot", "serializable-deferrable"}} {
+		if err := exclusive(c, pair...); err != nil {
+			return err
+		}
+	}
+	from, to := &m.from, &m.to
+	if from.DSN, err = (&connection{}).source(args[:1]); err != nil {
+		return err
+	}
+	if to.DSN, err = (&connection{}).source(args[1:]); err != nil {
+		return err
+	}
+	if from.SegmentSize != 0 && from.SegmentSize < 64<<10 {
+		return usagef("option --segment-size: %s is too small", formatSize(from.SegmentSize)).hint("64kB or more, or 0 to never split a table")
+	}
+	if from.Where, err = parseWhere(m.where); err != nil {
+		return err
+	}
+	if c.Flags().Changed("large-objects") || c.Flags().Changed("no-large-objects") {
+		with := m.largeObject && !m.noLarge
+		from.LargeObjects = &with
+	}
+	if c.Flags().Changed("search-path") {
+		if err := restore.CheckSearchPath(to.SearchPath); err != nil {
+			return usagef("option --search-path: %v", err).hint("names of schemas with commas between, in double quotes where they are not in lower case")
+		}
+	}
+	to.OnExisting = restore.OnExisting(m.onExisting)
+	switch {
+	case to.OnExisting != restore.Fail && !to.DataOnly:
+		return usagef("option --on-existing is for tables that are there already").hint("add --data-only")
+	case to.DisableTriggers && !to.DataOnly:
+		return usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
+	case !m.yes && !isTerminal(a.stdin):
+		return usagef("migrate asks before each phase, and there is no terminal to ask at").hint("give --yes to run through, with --stop-after PHASE to end in between")
+	}
+	from.DataOnly, from.SchemaOnly, from.PgBinDir = to.DataOnly, to.SchemaOnly, to.PgBinDir
+	from.Jobs, from.Tool, to.Jobs, to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
+	to.Schemas, to.ExcludeSchemas, to.ExcludeTables = from.Schemas, from.ExcludeSchemas, from.ExcludeTables
+	return nil
+}
+
+func (a *app) migrate(c *cobra.Command, m *migrateFlags, args []string) error {
+	if err := m.options(a, c, args); err != nil {
+		return err
+	}
+	sum, tracker, err := a.runMigrate(c.Context(), m)
+	if err != nil {
+		return err
+	}
+	if err := a.report(m.job, loadReport(tracker, sum, m.to.DSN.Config.Database, "migrated", "source_id")); err != nil {
+		return err
+	}
+	if len(sum.Gaps) > 0 || sum.Stopped != "" {
+		printHint(a.stderr, goOnHint(sum))
+		return errIncomplete
+	}
+	return nil
+}
+
+// runMigrate is a migrate under an observer: the source is opened here, and the target's side runs with it.
+func (a *app) runMigrate(ctx context.Context, m *migrateFlags) (sum *restore.Summary, t *progress.Tracker, err error) {
+	t = progress.New("migrate", "read", "parse", "convert", "insert")
+	m.from.Tracker, m.to.Tracker = t, t
+	err = a.work(ctx, m.job, t, func(s *session) (err error) {
+		m.from.Logf, m.to.Logf = s.logf(), s.logf()
+		if !m.yes {
+			m.to.Confirm, m.to.Gate = s.confirm, s.gate
+		}
+		t.StartPhase(dump.PhasePlan, 0, 0)
+		live, err := a.openSource(ctx, m)
+		if err != nil {
+			return err
+		}
+		defer a.interrupt.onSecond(func() { _ = live.Discard() })() // the program ends, whatever comes of it
+		defer func() { err = errors.Join(err, live.Close()) }()
+		sum, err = restore.Run(ctx, m.to)
+		return err
+	})
+	var part *restore.Failed
+	if err != nil && ctx.Err() != nil && !errors.As(err, &part) {
+		err = &leftOver{err: err, text: "nothing was written to the target"}
+	}
+	return sum, t, err
+}
+
+// openSource asks the target for its version, and opens the source for it. The caller closes it.
+func (a *app) openSource(ctx context.Context, m *migrateFlags) (*dump.Live, error) {
+	version, err := restore.TargetVersion(ctx, m.to.DSN, m.to.Create)
+	if err != nil {
+		return nil, err
+	}
+	m.from.ToolMajor = version / 10000
+	live, err := dump.Open(ctx, m.from)
+	if err != nil {
+		return nil, err
+	}
+	m.to.Origin = live
+	if chosen, excluded := live.Tables(); len(chosen) > 0 {
+		m.to.Tables, m.to.ExcludeTables, m.to.Schemas, m.to.ExcludeSchemas = chosen, excluded, nil, nil
+	}
+	return live, nil
+}
+
+// errStopped is the operator's no at a gate.
+var errStopped = errors.New("stopped here, as you said")
+
+// gate shows what was done and what comes next, and asks whether to go on.
+func (s *session) gate(ctx context.Context, at restore.GateInfo) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s is done: %s, %s, %s s since the start\n", at.Done, show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), seconds(at.Elapsed))
+	for _, w := range at.Warnings[min(s.warned, len(at.Warnings)):] {
+		fmt.Fprintf(&b, "warning: %s\n", show.Line(w))
+	}
+	for _, g := range at.Gaps {
+		fmt.Fprintf(&b, "missing: %s\n", show.Line(g))
+	}
+	s.warned = len(at.Warnings)
+	fmt.Fprintf(&b, "next, phase %d of %d: %s (%s)\n", at.N+1, at.Of, at.Next, phaseMeaning[at.Next])
+	for text := b.String() + "Go on? [Y/n] "; ; text = "Go on? yes or no: " {
+		answer, err := s.ask("Go on with "+at.Next+"?", text)
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "", "y", "yes":
+			return nil
+		case "n", "no", "q", "quit", endOfInput:
+			return errStopped
+		}
+	}
+}
+
+// phaseMeaning says what a phase does, for the gate before it.
+var phaseMeaning = map[string]string{
+	restore.PhasePreData:      "makes schemas, types, functions and empty tables",
+	restore.PhaseData:         "copies the rows; the source keeps its snapshot and light locks meanwhile",
+	restore.PhaseLargeObjects: "makes the large objects",
+	restore.PhaseSequences:    "sets the sequences",
+	restore.PhaseProof:        "reads every row back and compares; changes nothing",
+	restore.PhasePostData:     "makes indexes, constraints and triggers; locks the tables",
+	restore.PhaseMatViews:     "fills the materialized views",
+	restore.PhaseAnalyze:      "gathers statistics for the planner",
+}
+
+var _ restore.Origin = (*dump.Live)(nil)
