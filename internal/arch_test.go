@@ -61,8 +61,10 @@ var rules = map[string]rule{
 	// Writes the licences of others into NOTICES.md.
 	"internal/notices": {},
 
-	// Measures from outside, with the built program.
-	"internal/bench": {ours: []string{"internal/pgcluster", "internal/pgtools"}},
+	// Measures from outside, with the built program; the tables are the yardstick's.
+	"internal/bench": {ours: []string{"internal/pgcluster", "internal/pgtools", "internal/yardstick"}},
+	// Measures a server of the operator's, and runs jobs as a library.
+	"internal/yardstick": {ours: append([]string{"dump", "restore", "internal/show"}, engine...), others: []string{pgx, sync, sys}},
 
 	// Breaks things from outside, with the built program.
 	"internal/soak": {ours: []string{"internal/netfault", "internal/pgcluster"}, others: []string{pgx}},
@@ -97,6 +99,7 @@ var rules = map[string]rule{
 			"internal/show",
 			"internal/termguard",
 			"internal/watch",
+			"internal/yardstick",
 		}),
 		others: []string{pgx, sync, sys, "golang.org/x/term", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},

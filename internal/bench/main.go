@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/internal/pgcluster"
+	"github.com/bytehaul/pghaul/internal/yardstick"
 )
 
 func main() {
@@ -61,8 +62,6 @@ type result struct {
 	inServer   func() error              // work of the server alone
 	afterwards func() error
 }
-
-var tables = []string{"test_one_int", "test_many_ints", "annonces", "archive_data", "citydata"}
 
 func (b *bench) run(ctx context.Context) (err error) {
 	b.pghaul, err = filepath.Abs(b.pghaul)
@@ -117,40 +116,13 @@ func (b *bench) seed() error {
 	if err := b.sql("postgres", "CREATE DATABASE bench"); err != nil {
 		return err
 	}
-	n := func(rows int) int { return max(1, int(float64(rows)*b.scale)) }
-	ints := make([]string, 26)
-	for i := range ints {
-		ints[i] = fmt.Sprintf("(g * %d %% 1000003)::int AS c%d", i+1, i+1)
+	for _, t := range yardstick.Tables() {
+		if err := b.sql("bench", t.CreateSQL(b.scale)); err != nil {
+			return err
+		}
 	}
-	narrow := []string{"g AS id"}
-	for i := range 8 {
-		narrow = append(narrow, fmt.Sprintf("CASE WHEN g %% %d = 0 THEN NULL ELSE (g * %d %% 1000003)::int END AS i%d", i+3, i+7, i))
-	}
-	for i := range 8 {
-		narrow = append(narrow, fmt.Sprintf("(g %% %d)::smallint AS s%d", 100+i, i))
-	}
-	for i := range 5 {
-		narrow = append(narrow, fmt.Sprintf("g %% %d = 0 AS b%d", i+2, i))
-	}
-	for i := range 3 {
-		narrow = append(narrow, fmt.Sprintf("date '2009-01-01' + (g %% 365)::int AS d%d", i))
-	}
-	for i := range 3 {
-		narrow = append(narrow, fmt.Sprintf("timestamp '2009-01-01' + g %% 31536000 * interval '1 s' AS t%d", i))
-	}
-	wide := append(slices.Clone(narrow[:len(narrow)-1]), "repeat(md5(g::text), 7) || ' annonce' AS texte")
-	for i := range 11 {
-		wide = append(wide, fmt.Sprintf("(g * %d %% 65537)::int AS j%d", i+3, i))
-	}
-	for _, t := range []string{
-		fmt.Sprintf("CREATE TABLE test_one_int AS SELECT g AS a FROM generate_series(1, %d) g", n(10_000_000)),
-		fmt.Sprintf("CREATE TABLE test_many_ints AS SELECT %s FROM generate_series(1::bigint, %d) g", strings.Join(ints, ", "), n(1_000_000)),
-		fmt.Sprintf("CREATE TABLE annonces AS SELECT %s FROM generate_series(1::bigint, %d) g", strings.Join(wide, ", "), n(413_000)),
-		fmt.Sprintf("CREATE TABLE archive_data AS SELECT %s FROM generate_series(1::bigint, %d) g", strings.Join(narrow, ", "), n(2_650_000)),
-		fmt.Sprintf("CREATE TABLE citydata AS SELECT (g %% 30000)::int2 AS city, (g %% 500 - 250)::int2 AS temp FROM generate_series(1, %d) g", n(10_000_000)),
-		"VACUUM ANALYZE", "CHECKPOINT",
-	} {
-		if err := b.sql("bench", t); err != nil {
+	for _, sql := range []string{"VACUUM ANALYZE", "CHECKPOINT"} {
+		if err := b.sql("bench", sql); err != nil {
 			return err
 		}
 	}
@@ -159,7 +131,7 @@ func (b *bench) seed() error {
 
 // serverCopies runs one COPY per table in as many sessions as there are jobs: what the servers alone can do.
 func (b *bench) serverCopies(db string, statement func(table string) string) error {
-	queue := make(chan string, len(tables))
+	queue := make(chan string, len(yardstick.Tables()))
 	for _, t := range []string{"archive_data", "test_one_int", "citydata", "annonces", "test_many_ints"} { // largest first
 		queue <- t
 	}

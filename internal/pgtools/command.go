@@ -51,6 +51,14 @@ func (t *Tools) Dump(ctx context.Context, conn Conn, args ...string) ([]string, 
 	return log.lines(), err
 }
 
+// Run runs another program that takes -w and -d as pg_dump does (psql), connected as conn
+// says, and returns what it wrote to stderr, by line (the last MiB). The error is an *Error.
+func (t *Tools) Run(ctx context.Context, path string, conn Conn, args ...string) ([]string, error) {
+	var log lineLog
+	err := t.run(ctx, path, conn, nil, &log, args)
+	return log.lines(), err
+}
+
 // Result is what a pg_restore that came to its end says.
 type Result struct {
 	// Failed are the statements that the server refused, in order. An entry whose
