@@ -75,6 +75,8 @@ var rules = map[string]rule{
 	"internal/report": {ours: []string{"internal/progress", "internal/show"}},
 	// What can be read of a damaged file.
 	"internal/salvage": {ours: []string{"format", "internal/hint"}},
+	// Dumps in folders: finding them, keeping some, removing one.
+	"internal/shelf": {ours: []string{"format"}},
 	// Rows as text, for cat: what the server's output functions would print.
 	"internal/rowtext":   {ours: []string{"format"}, others: []string{pgx, "golang.org/x/text"}},
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
@@ -96,6 +98,7 @@ var rules = map[string]rule{
 			"internal/rowtext",
 			"internal/salvage",
 			"internal/sched",
+			"internal/shelf",
 			"internal/show",
 			"internal/termguard",
 			"internal/watch",

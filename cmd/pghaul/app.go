@@ -175,7 +175,21 @@ const (
 
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.dumpCommand(), a.verifyCommand(), a.restoreCommand(), a.migrateCommand(), a.diffCommand(), a.inspectCommand(), a.catCommand(), a.salvageCommand(), a.benchCommand(), a.demoCommand(), a.completionCommand(), a.manCommand(), a.versionCommand(),
+		a.dumpCommand(),
+		a.verifyCommand(),
+		a.restoreCommand(),
+		a.migrateCommand(),
+		a.diffCommand(),
+		a.inspectCommand(),
+		a.catCommand(),
+		a.salvageCommand(),
+		a.listCommand(),
+		a.pruneCommand(),
+		a.benchCommand(),
+		a.demoCommand(),
+		a.completionCommand(),
+		a.manCommand(),
+		a.versionCommand(),
 	}
 }
 

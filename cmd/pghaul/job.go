@@ -82,38 +82,46 @@ func (s *session) logf() func(string, ...any) {
 	return func(format string, args ...any) { s.observer.Say(fmt.Sprintf(format, args...)) }
 }
 
-// confirm asks a question that is answered by typing a word in.
+// confirm asks a question that is answered by typing a word in, while nothing is drawn.
 func (s *session) confirm(question, word string) (yes bool, err error) {
-	answer, err := s.ask(question, fmt.Sprintf("%s\nType %q to go on: ", show.Line(question), show.Text(word)))
+	answer, err := s.ask(question, asksFor(question, word))
 	return err == nil && answer == word, err
 }
 
-// ask writes text to the terminal and reads a line. Without a terminal the question is in the error.
+// asksFor is a question that is answered by typing a word in.
+func asksFor(question, word string) string {
+	return fmt.Sprintf("%s\nType %q to go on: ", show.Line(question), show.Text(word))
+}
+
+// ask writes text to the terminal and reads a line, while nothing is drawn.
 func (s *session) ask(question, text string) (answer string, err error) {
-	s.observer.Pause(func() {
-		var tty *os.File
-		if tty, err = s.app.terminal(); err != nil {
-			err = hint.With(fmt.Errorf("%s There is no terminal to ask at", question), "give --yes if that is what you want")
-			return
-		}
-		defer tty.Close()
-		fmt.Fprint(tty, text)
-		typed := make(chan string, 1)
-		go func() { // ends with the program when the job is cancelled: not every terminal's read can be interrupted
-			line, err := bufio.NewReader(tty).ReadString('\n')
-			if err != nil && line == "" {
-				line = endOfInput
-			}
-			typed <- strings.TrimRight(line, "\r\n")
-		}()
-		select {
-		case answer = <-typed:
-		case <-s.ctx.Done():
-			fmt.Fprintln(tty)
-			err = s.ctx.Err()
-		}
-	})
+	s.observer.Pause(func() { answer, err = s.app.ask(s.ctx, question, text) })
 	return answer, err
+}
+
+// ask writes text to the terminal and reads a line. Without a terminal the question is in the error.
+func (a *app) ask(ctx context.Context, question, text string) (answer string, err error) {
+	tty, err := a.terminal()
+	if err != nil {
+		return "", hint.With(fmt.Errorf("%s There is no terminal to ask at", question), "give --yes if that is what you want")
+	}
+	defer tty.Close()
+	fmt.Fprint(tty, text)
+	typed := make(chan string, 1)
+	go func() { // ends with the program when the job is cancelled: not every terminal's read can be interrupted
+		line, err := bufio.NewReader(tty).ReadString('\n')
+		if err != nil && line == "" {
+			line = endOfInput
+		}
+		typed <- strings.TrimRight(line, "\r\n")
+	}()
+	select {
+	case answer = <-typed:
+		return answer, nil
+	case <-ctx.Done():
+		fmt.Fprintln(tty)
+		return "", ctx.Err()
+	}
 }
 
 // endOfInput is the answer of a terminal that has been closed: it is no word that is asked for.
