@@ -103,6 +103,15 @@ type Sequence struct {
 	Name      Name  `json:"name"`
 	LastValue int64 `json:"last_value"`
 	IsCalled  bool  `json:"is_called"`
+
+	Owner *SequenceOwner `json:"owner,omitempty"` // absent: none, or not known
+}
+
+// SequenceOwner is the column that a sequence belongs to.
+type SequenceOwner struct {
+	Schema Name `json:"schema"`
+	Table  Name `json:"table"`
+	Column Name `json:"column"`
 }
 
 // MatView is a materialized view of the source.

@@ -105,7 +105,7 @@ func (j *job) diffTables(ctx context.Context, r *DiffReport, types, f *findings)
 	}
 	for _, t := range j.plan.tables {
 		d := DiffTable{Schema: t.name.Schema, Name: t.name.Name, Rows: t.entry.Rows, Columns: []DiffColumn{}}
-		if t.into != t.name {
+		if t.into != t.own {
 			d.Into = t.into.String()
 		}
 		t.target = found[t.into]

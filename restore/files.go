@@ -138,7 +138,7 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 			f.bad(t.entry.Segments[0].Path, err.Error(), "", damagedHint)
 			continue
 		}
-		t.types, t.samples = meta.Types, meta.Samples
+		t.types, t.samples = j.plan.mapped.types(meta.Types), meta.Samples
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (j *job) sequences(ctx context.Context) error {
 		for _, q := range owned {
 			belongs[q] = true
 		}
-		wanted = func(q pg.Qualified) bool { return belongs[q] || j.plan.choice.has(q) }
+		wanted = func(q pg.Qualified) bool { return belongs[j.plan.mapped.of(q)] || j.plan.choice.has(q) }
 	}
 	return j.setSequences(ctx, wanted)
 }
@@ -41,7 +41,12 @@ func (j *job) setSequences(ctx context.Context, wanted func(pg.Qualified) bool) 
 	var list []format.Sequence
 	var names []pg.Qualified
 	for _, s := range j.plan.sequences {
-		if q := (pg.Qualified{Schema: s.Schema, Name: s.Name}); wanted(q) {
+		q, moved, err := j.sequenceName(ctx, s)
+		if err != nil {
+			return err
+		}
+		if moved || wanted(pg.Qualified{Schema: s.Schema, Name: s.Name}) {
+			s.Schema, s.Name = q.Schema, q.Name
 			list, names = append(list, s), append(names, q)
 		}
 	}
@@ -65,6 +70,21 @@ func (j *job) setSequences(ctx context.Context, wanted func(pg.Qualified) bool) 
 	return nil
 }
 
+// sequenceName is a sequence's name on the target. When its table has another name there, it may have one too: then it is the one that the same column
+// owns, and moved tells that.
+func (j *job) sequenceName(ctx context.Context, s format.Sequence) (q pg.Qualified, moved bool, err error) {
+	m := j.plan.mapped
+	if s.Owner != nil {
+		if _, mapped := m.tables[pg.Qualified{Schema: s.Owner.Schema, Name: s.Owner.Table}]; mapped {
+			table := pg.Qualified{Schema: s.Owner.Schema, Name: s.Owner.Table}
+			if q, err = j.leader.OwnedSequence(ctx, m.of(table), s.Owner.Column); err != nil || q.Name != "" {
+				return q, j.plan.choice.has(table), err
+			}
+		}
+	}
+	return m.of(pg.Qualified{Schema: s.Schema, Name: s.Name}), false, nil
+}
+
 // matviews fills the materialized views that were filled at the source, each behind those that it reads.
 func (j *job) matviews(ctx context.Context) error {
 	return j.refresh(ctx, func(pg.Qualified) bool { return true })
@@ -74,7 +94,7 @@ func (j *job) refresh(ctx context.Context, wanted func(pg.Qualified) bool) (err 
 	var names []pg.Qualified
 	for _, v := range j.plan.matviews {
 		if q := (pg.Qualified{Schema: v.Schema, Name: v.Name}); wanted(q) {
-			names = append(names, q)
+			names = append(names, j.plan.mapped.of(q))
 		}
 	}
 	found, err := j.leader.Targets(ctx, names)
@@ -113,10 +133,10 @@ func (j *job) analyze(ctx context.Context) error {
 		defer close(names)
 		seen := map[pg.Qualified]bool{}
 		for _, t := range j.plan.tables {
-			q := t.name
+			q := t.own
 			if t.entry.Root != nil {
 				if root := (pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}); !j.plan.choice.byTables() || j.plan.choice.has(root) {
-					q = root
+					q = j.plan.mapped.of(root)
 				}
 			}
 			if seen[q] {

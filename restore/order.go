@@ -174,7 +174,7 @@ func (j *job) emptied(ctx context.Context) (oids, whole map[uint32]bool, err err
 func (j *job) ownNames() []pg.Qualified {
 	names := make([]pg.Qualified, len(j.plan.tables))
 	for i, t := range j.plan.tables {
-		names[i] = t.name
+		names[i] = t.own
 	}
 	return names
 }

@@ -10,7 +10,8 @@ import (
 // loadTable is one table of the dump on its way into the target.
 type loadTable struct {
 	entry   *format.ManifestTable
-	name    pg.Qualified
+	name    pg.Qualified    // in the dump
+	own     pg.Qualified    // on the target
 	into    pg.Qualified    // where its rows go: itself, or its root
 	columns []format.Column // in the order of the files
 	types   []format.Type   // that the columns reach, from the first file's header
@@ -87,6 +88,8 @@ type plan struct {
 	sequences []format.Sequence
 	matviews  []format.MatView
 	segments  int
+	mapped    *mapping // names of what is there already
+	rename    *mapping // new names of what this restore makes
 }
 
 // newPlan chooses what to load out of a manifest.
@@ -95,24 +98,34 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{choice: c}
+	p := &plan{choice: c, mapped: &mapping{}, rename: &mapping{}}
+	names, err := newMapping(o.Map, m)
+	if err != nil {
+		return nil, err
+	}
+	if o.parts.pre {
+		p.rename = names
+	} else {
+		p.mapped = names
+	}
 	viaRoot := map[pg.Qualified]bool{}
 	for i := range m.Tables {
 		e := &m.Tables[i]
 		t := &loadTable{entry: e, name: pg.Qualified{Schema: e.Schema, Name: e.Name}}
-		t.into = t.name
+		t.own = p.mapped.of(t.name)
+		t.into = t.own
 		chosen := c.hasRows(t.name)
 		if e.Root != nil {
 			root := pg.Qualified{Schema: e.Root.Schema, Name: e.Root.Name}
 			chosen = c.hasRows(t.name, root)
 			if e.ViaRoot {
-				t.into, viaRoot[root] = root, true
+				t.into, viaRoot[root] = p.mapped.of(root), true
 			}
 		}
 		if !chosen {
 			continue
 		}
-		t.columns = storedColumns(e.Columns)
+		t.columns = p.mapped.columns(storedColumns(e.Columns))
 		for i := range e.Segments {
 			t.left = append(t.left, i)
 		}
@@ -150,7 +163,7 @@ func (p *plan) chooseFreeze(o *Options, viaRoot map[pg.Qualified]bool) {
 	for _, t := range p.tables {
 		ours := o.parts.pre || o.OnExisting == Truncate
 		shared := t.entry.Root != nil && viaRoot[pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}]
-		t.freeze = ours && len(t.entry.Segments) == 1 && !shared && !t.config() && t.into == t.name
+		t.freeze = ours && len(t.entry.Segments) == 1 && !shared && !t.config() && t.into == t.own
 	}
 }
 

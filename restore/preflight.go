@@ -36,6 +36,11 @@ func (j *job) preflightA(ctx context.Context) error {
 	if err := f.refused(); err != nil {
 		return err
 	}
+	if j.dropFirst {
+		if err := j.dropDatabase(ctx, f); err != nil {
+			return err
+		}
+	}
 	if !j.onTarget {
 		if err := j.create(ctx, f); err != nil {
 			return err
@@ -44,8 +49,10 @@ func (j *job) preflightA(ctx context.Context) error {
 	for _, x := range f.list {
 		j.warn("%s: %s", x.Object, x.says())
 	}
-	if err := j.confirm(ctx); err != nil {
-		return err
+	for _, confirm := range []func(context.Context) error{j.confirm, j.confirmClean} {
+		if err := confirm(ctx); err != nil {
+			return err
+		}
 	}
 	if j.journal != nil && !j.resumed {
 		if err := j.journal.begin(ctx, j.leader, j.fingerprint()); err != nil {
@@ -62,6 +69,10 @@ func (j *job) examine(ctx context.Context, f *findings) error {
 	if j.onTarget {
 		checks = append(checks, j.checkJournal, j.checkBuiltinSamples, j.disableTriggers, j.checkExisting)
 	}
+	if j.onTarget {
+		checks = append(checks, j.checkClean)
+	}
+	checks = append(checks, j.checkMap)
 	for _, check := range checks {
 		if err := check(ctx, f); err != nil {
 			return err
@@ -88,7 +99,7 @@ func (j *job) journalProperties(ctx context.Context) error {
 
 // fingerprint tells restores of the same dump apart that load different parts of it.
 func (j *job) fingerprint() string {
-	text := fmt.Sprintf("%s %s", j.o.parts, j.plan.choice)
+	text := fmt.Sprintf("%s %s%s%s", j.o.parts, j.plan.choice, j.plan.mapped, j.plan.rename)
 	if j.folder == nil { // a dump has chosen its rows already
 		for _, t := range j.plan.tables {
 			if t.entry.Where != "" {
@@ -131,8 +142,10 @@ func (j *job) connect(ctx context.Context, f *findings) error {
 			return err
 		}
 		exists, err := c.DatabaseExists(ctx, name)
-		if err == nil && !exists {
-			j.leader = c
+		if err == nil && (!exists || j.o.Clean && !j.o.Resume) {
+			if j.leader = c; exists {
+				return j.checkDropDatabase(ctx, f)
+			}
 			return nil
 		}
 		closeConn(c)
@@ -140,7 +153,7 @@ func (j *job) connect(ctx context.Context, f *findings) error {
 			return err
 		}
 		if !j.o.Resume {
-			f.bad("database "+name, "", "exists already", "leave out --create to restore into it, drop it, or go on with an interrupted restore by --resume")
+			f.bad("database "+name, "", "exists already", "leave out --create to restore into it, drop it (--clean does), or go on with an interrupted restore by --resume")
 			return nil
 		}
 	}

@@ -106,7 +106,7 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 	targets := map[pg.Qualified]*pg.Target{}
 	for _, t := range j.plan.tables {
 		targets[t.into] = t.target
-		if t.into != t.name {
+		if t.into != t.own {
 			viaRoot[t.into] = true
 		}
 	}
@@ -119,7 +119,7 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 		}
 		name := t.into
 		if t.entry.Root != nil {
-			if root := (pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}); viaRoot[root] {
+			if root := j.plan.mapped.of(pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}); viaRoot[root] {
 				name = root // rows of the whole tree may have been routed
 			}
 		}

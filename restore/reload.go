@@ -37,7 +37,8 @@ const setReplica = "SET session_replication_role = replica"
 
 // sequencesAgain sets those sequences that could not be set before, and those that a crash has put back.
 func (j *job) sequencesAgain(ctx context.Context, gaps []journalGap) error {
-	wanted := namedBy(gaps)
+	named := namedBy(gaps)
+	wanted := func(q pg.Qualified) bool { return named(q) || named(j.plan.mapped.of(q)) }
 	if j.journal.sequencesKept {
 		return j.setSequences(ctx, wanted)
 	}

@@ -39,6 +39,11 @@ type Options struct {
 	Sections []string // only these, see [Sections]; nil: as DataOnly and SchemaOnly say
 	parts    parts    // what these three come to
 
+	Map []string // OLD=NEW: a schema or a table under another name, see [CheckMap]
+
+	Clean    bool // drop what is to be made anew
+	IfExists bool // say nothing of what is not there to be dropped
+
 	LargeObjects *bool  // nil: as pg_dump decides (all, unless schemas, tables or extensions are chosen)
 	Role         string // SET ROLE
 

@@ -28,6 +28,7 @@ const (
 	PhasePostData     = "post-data"
 	PhaseMatViews     = "matviews"
 	PhaseAnalyze      = "analyze"
+	PhaseRename       = "rename"
 )
 
 // maxJobs bounds the default number of data connections.
@@ -56,6 +57,7 @@ type job struct {
 	resumed   bool                  // the journal was there
 	complete  bool                  // it has all segments
 	created   bool                  // this run made the database
+	dropFirst bool                  // it is there, and is to be dropped before
 	replica   bool                  // rows are loaded without firing triggers, see quiet
 	damaged   map[string]bool       // files, by path below the dump
 	monetary  string                // lc_monetary of the target
@@ -157,6 +159,12 @@ func (o *Options) check() error {
 		return withHint(errors.New("--disable-triggers is for tables that are there already"), "add --data-only")
 	case o.OnExisting != Fail && !(o.DataOnly && o.parts.rows):
 		return withHint(fmt.Errorf("--on-existing %s is for tables that are there already", o.OnExisting), "add --data-only")
+	case len(o.Map) > 0 && o.parts.pre != o.parts.post:
+		return errors.New("new names come behind the definitions: --map with one section of these alone can't be done")
+	case o.Clean && !o.parts.definitions():
+		return errors.New("with rows alone nothing is made anew: --clean and --data-only exclude each other")
+	case o.IfExists && !o.Clean:
+		return withHint(errors.New("--if-exists is for what is dropped"), "add --clean")
 	case o.Resume && o.NoJournal:
 		return errors.New("without a journal nothing can be resumed")
 	}
@@ -191,6 +199,7 @@ func (j *job) steps() []step {
 		wanted bool
 	}{
 		{step{PhasePreflight, j.preflightA}, true},
+		{step{PhaseClean, j.clean}, o.cleans()},
 		{step{PhasePreData, j.preData}, p.pre},
 		{step{PhaseData, j.data}, p.rows},
 		{step{PhaseLargeObjects, j.largeObjects}, j.hasLargeObjects()},
@@ -199,6 +208,7 @@ func (j *job) steps() []step {
 		{step{PhasePostData, j.postData}, p.post},
 		{step{PhaseMatViews, j.matviews}, p.matviews()},
 		{step{PhaseAnalyze, j.analyze}, p.rows && !o.NoAnalyze},
+		{step{PhaseRename, j.renameAll}, !j.plan.rename.empty()},
 	}
 	var steps []step
 	for _, s := range all {

@@ -196,7 +196,8 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 			return err
 		}
 		// An entry whose second statement fails (its owner, say) may have been made by the first in the round before.
-		tolerant := j.journal != nil && j.journal.begun[j.phase] && !strangers[failed.DumpID] || support[failed.DumpID] || statements[failed.DumpID] > 1
+		tolerant := j.journal != nil && j.journal.begun[j.phase] && !strangers[failed.DumpID] || support[failed.DumpID] || statements[failed.DumpID] > 1 ||
+			j.o.Clean && (failed.Desc == "SCHEMA" || failed.Desc == "EXTENSION") // which stayed, for what else is in it
 		if err == nil || tolerant && isThere(failed, err) {
 			continue
 		}
@@ -311,7 +312,7 @@ func (j *job) again(ctx context.Context, phase string) error {
 	gaps := j.journalGaps(phase)
 	switch phase {
 	case PhasePreData:
-		if err := j.entriesAgain(ctx, gaps); err != nil || j.folder != nil || j.o.SchemaOnly || j.finished(PhaseData) {
+		if err := j.entriesAgain(ctx, gaps); err != nil || j.folder != nil || !j.o.parts.rows || j.finished(PhaseData) {
 			return err
 		}
 		return j.preflightB(ctx) // definitions at the source may have changed since
@@ -323,6 +324,10 @@ func (j *job) again(ctx context.Context, phase string) error {
 		return j.sequencesAgain(ctx, gaps)
 	case PhaseMatViews:
 		return j.refresh(ctx, namedBy(gaps))
+	case PhaseRename:
+		if len(gaps) > 0 {
+			return j.renameAll(ctx)
+		}
 	case PhaseProof:
 		j.provenBefore()
 	}

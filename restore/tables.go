@@ -18,7 +18,7 @@ func (j *job) checkExisting(ctx context.Context, f *findings) error {
 	if j.o.parts.rows && !j.o.parts.pre {
 		return j.checkTablesAndTypes(ctx, f)
 	}
-	if j.resumed || !j.o.parts.pre {
+	if j.resumed || !j.o.parts.pre || j.o.Clean {
 		return nil
 	}
 	there, err := j.existing(ctx)
@@ -52,7 +52,7 @@ func (j *job) existing(ctx context.Context) ([]pg.Qualified, error) {
 
 // checkLargeObjects refuses OIDs that are taken.
 func (j *job) checkLargeObjects(ctx context.Context, f *findings) error {
-	if j.archive == nil || j.resumed || !j.hasLargeObjects() {
+	if j.archive == nil || j.resumed || j.o.Clean || !j.hasLargeObjects() {
 		return nil
 	}
 	there, err := j.leader.LargeObjectsThere(ctx, j.archive.largeObjects())
@@ -185,7 +185,7 @@ func (j *job) checkTable(f *findings, t *loadTable) {
 	if !t.checkKind(f) {
 		return
 	}
-	if t.target.Kind == 'p' && t.into == t.name && t.entry.Kind != "partitioned table" {
+	if t.target.Kind == 'p' && t.into == t.own && t.entry.Kind != "partitioned table" {
 		f.warn(name, "a table", "a partitioned table: the rows are routed", "")
 	}
 	if j.resumed && !j.o.DataOnly && t.done() {

@@ -18,8 +18,8 @@ import (
 )
 
 // restorePhases are the words that --stop-after knows.
-var restorePhases = []string{restore.PhasePreflight, restore.PhasePreData, restore.PhaseData, restore.PhaseLargeObjects, restore.PhaseSequences, restore.PhaseProof,
-	restore.PhasePostData, restore.PhaseMatViews, restore.PhaseAnalyze}
+var restorePhases = []string{restore.PhasePreflight, restore.PhaseClean, restore.PhasePreData, restore.PhaseData, restore.PhaseLargeObjects, restore.PhaseSequences, restore.PhaseProof,
+	restore.PhasePostData, restore.PhaseMatViews, restore.PhaseAnalyze, restore.PhaseRename}
 
 // restoreFlags are restore's flags as given.
 type restoreFlags struct {
@@ -70,6 +70,9 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 	})
 	groupOf(c, "How to restore", false, func(f flags) {
 		f.boolean(&o.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
+		f.boolean(&o.Clean, "clean", "", "drop what is to be made anew; with --create: the database")
+		f.boolean(&o.IfExists, "if-exists", "", "with --clean: say nothing of what is not there")
+		f.list(&o.Map, "map", "", "OLD=NEW", "a schema, or a table (SCHEMA.TABLE=SCHEMA.TABLE),\nunder another name")
 		f.choice(&r.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
 		f.boolean(&o.DisableTriggers, "disable-triggers", "", "rows go past the triggers and foreign keys of tables\nthat exist; foreign keys are checked afterwards")
 		f.boolean(&o.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
@@ -93,13 +96,21 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 
 func (r *restoreFlags) options(a *app, c *cobra.Command, args []string) (restore.Options, error) {
 	o := r.o
-	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "data-only create", "resume no-journal", "journal-schema no-journal"); err != nil {
+	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "clean data-only", "data-only create", "resume no-journal", "journal-schema no-journal"); err != nil {
 		return o, err
 	}
 	if c.Flags().Changed("search-path") {
 		if err := restore.CheckSearchPath(o.SearchPath); err != nil {
 			return o, usagef("option --search-path: %v", err).hint("names of schemas with commas between, in double quotes where they are not in lower case")
 		}
+	}
+	for _, given := range o.Map {
+		if err := restore.CheckMap(given); err != nil {
+			return o, usagef("option --map: %v", err).hint("write SCHEMA=SCHEMA, or SCHEMA.TABLE=SCHEMA.TABLE")
+		}
+	}
+	if o.IfExists && !o.Clean {
+		return o, usagef("option --if-exists is for what --clean drops").hint("add --clean")
 	}
 	o.OnExisting = restore.OnExisting(r.onExisting)
 	rowsAlone := o.DataOnly || slices.Contains(o.Sections, restore.SectionData) && !slices.Contains(o.Sections, restore.SectionPreData)

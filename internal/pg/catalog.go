@@ -249,13 +249,18 @@ type SequenceKey struct {
 	Identity     bool // it is a part of its column
 	Schema, Name format.Name
 	MaySelect    bool
+
+	OwnerSchema, OwnerName, OwnerColumn format.Name
 }
 
 // Sequences reads the state of the chosen user sequences from the sequences themselves: what they hold now, not under the snapshot.
 func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]format.Sequence, error) {
-	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text, pg_catalog.has_sequence_privilege(c.oid, 'SELECT')
+	rows, err := c.Query(ctx, `SELECT c.oid, coalesce(o.oid, 0::oid), coalesce(o.deptype = 'i', false), n.nspname::text, c.relname::text, pg_catalog.has_sequence_privilege(c.oid, 'SELECT'),
+ coalesce(o.schema, ''), coalesce(o.name, ''), coalesce(o.attribute, '')
  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- LEFT JOIN LATERAL (SELECT d.refobjid AS oid, d.deptype FROM pg_catalog.pg_depend d
+ LEFT JOIN LATERAL (SELECT d.refobjid AS oid, d.deptype, tn.nspname::text AS schema, t.relname::text AS name, a.attname::text AS attribute FROM pg_catalog.pg_depend d
+  JOIN pg_catalog.pg_class t ON t.oid = d.refobjid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
+  LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid AND d.refobjsubid > 0
   WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a','i') LIMIT 1) o ON true
  WHERE c.relkind = 'S' AND c.relpersistence <> 't' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND n.nspname <> $1
  AND (NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
@@ -271,7 +276,11 @@ func (c *Conn) Sequences(ctx context.Context, chosen func(SequenceKey) bool) ([]
 	list := []format.Sequence{}
 	for _, k := range keys {
 		if chosen(k) {
-			list = append(list, format.Sequence{Schema: k.Schema, Name: k.Name})
+			s := format.Sequence{Schema: k.Schema, Name: k.Name}
+			if k.OwnerColumn != "" {
+				s.Owner = &format.SequenceOwner{Schema: k.OwnerSchema, Table: k.OwnerName, Column: k.OwnerColumn}
+			}
+			list = append(list, s)
 		}
 	}
 	return list, c.readSequences(ctx, list)

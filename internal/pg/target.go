@@ -320,3 +320,21 @@ func (c *Conn) HoldsRows(ctx context.Context, quoted string) (has bool, err erro
 	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+quoted+`)`).Scan(&has)
 	return has, Wrap(err, "rows of table %s", quoted)
 }
+
+// SchemaHolds tells whether anything lies in a schema.
+func (c *Conn) SchemaHolds(ctx context.Context, name format.Name) (yes bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_namespace n ON n.oid = d.refobjid
+ WHERE d.refclassid = 'pg_catalog.pg_namespace'::regclass AND n.nspname = $1)`, name).Scan(&yes)
+	return yes, Wrap(err, "schema %s", name)
+}
+
+// OwnedSequence names the sequence that a table's column owns; an empty name: none does.
+func (c *Conn) OwnedSequence(ctx context.Context, table Qualified, column format.Name) (q Qualified, err error) {
+	err = c.QueryRow(ctx, `SELECT coalesce(min(sn.nspname::text), ''), coalesce(min(s.relname::text), '') FROM pg_catalog.pg_depend d
+ JOIN pg_catalog.pg_class s ON s.oid = d.objid AND s.relkind = 'S' JOIN pg_catalog.pg_namespace sn ON sn.oid = s.relnamespace
+ JOIN pg_catalog.pg_class c ON c.oid = d.refobjid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
+ WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a', 'i')
+ AND n.nspname = $1 AND c.relname = $2 AND a.attname = $3`, table.Schema, table.Name, column).Scan(&q.Schema, &q.Name)
+	return q, Wrap(err, "sequence of %s.%s", table, column)
+}
