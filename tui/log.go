@@ -50,8 +50,10 @@ func eventText(e progress.Event) string {
 		return fmt.Sprintf("%s: %s, %s, %s s", show.Text(e.Table), show.Plural(e.Rows, "row", "rows"), show.Size(e.Bytes), show.Seconds(e.Took))
 	case progress.TableError:
 		return show.Text(e.Table) + ": " + errorText(e.Err)
-	case progress.Warning:
+	case progress.Warning, progress.Logged:
 		return show.Line(e.Message)
+	case progress.Paused, progress.Resumed:
+		return string(e.Kind)
 	case progress.GapFound:
 		return gapText(e.Gap)
 	case progress.Dropped:

@@ -139,11 +139,19 @@ func (a *app) runCheck(ctx context.Context, j *jobFlags, o restore.CheckOptions)
 		t = progress.New("verify", "read", "parse", "convert", "check")
 	}
 	o.Tracker = t
-	err = a.work(ctx, j, t, func(s *session) error {
-		o.Logf = s.logf()
-		var err error
-		found, err = restore.Check(ctx, o)
-		return err
+	err = a.work(ctx, j, &task{tracker: t, jobs: o.Jobs, cancel: "nothing was changed",
+		do: func(s *session) (err error) {
+			o.Logf, o.Control = s.logf(), s.control()
+			found, err = restore.Check(s.ctx, o)
+			return err
+		},
+		ended: func(err error) *report.Report {
+			if err != nil {
+				return nil
+			}
+			return checkReport(t, found)
+		},
+		next: func() []string { return damageLines(found.Files) },
 	})
 	return found, t, err
 }

@@ -53,6 +53,15 @@ type interrupt struct {
 	mu      sync.Mutex
 	say     func(string)
 	rescues []func()
+	signals chan os.Signal
+}
+
+// trigger does what a signal of that kind would do: for the terminal UI, where ctrl-c is a key.
+func (i *interrupt) trigger(s os.Signal) {
+	select {
+	case i.signals <- s:
+	default: // two are waiting already
+	}
 }
 
 // onSecond registers what must be done even when the program ends at once, and returns how to take that back. It must be quick.
@@ -78,6 +87,7 @@ func (i *interrupt) speak(say func(string)) {
 func (i *interrupt) context(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
+	i.signals = signals
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,18 +207,48 @@ func (a *app) dump(c *cobra.Command, d *dumpFlags, args []string) error {
 
 // runDump is a dump under an observer; demo shares it.
 func (a *app) runDump(ctx context.Context, j *jobFlags, o dump.Options) (sum *dump.Summary, t *progress.Tracker, err error) {
-	t = progress.New("dump", "read", "parse", "convert", "write")
-	o.Tracker = t
-	err = a.work(ctx, j, t, func(s *session) error {
-		o.Logf = s.logf()
-		var err error
-		sum, err = dump.Run(ctx, o)
-		return err
-	})
+	k := a.dumpTask(o, &sum)
+	err = a.work(ctx, j, k)
 	if err != nil && ctx.Err() != nil {
 		err = &leftOver{err: err, text: leftOfDump(o.Dir, o.File)}
 	}
-	return sum, t, err
+	return sum, k.tracker, err
+}
+
+// dumpTask is a dump whose summary goes to sum.
+func (a *app) dumpTask(o dump.Options, sum **dump.Summary) *task {
+	t := progress.New("dump", "read", "parse", "convert", "write")
+	o.Tracker = t
+	to := cmp.Or(o.Dir, o.File, "-")
+	return &task{tracker: t, jobs: o.Jobs, phases: []string{dump.PhasePlan, dump.PhaseData, dump.PhaseFinish}, cancel: "the files made so far are removed",
+		do: func(s *session) (err error) {
+			o.Logf, o.Control = s.logf(), s.control()
+			*sum, err = dump.Run(s.ctx, o)
+			return err
+		},
+		ended: func(err error) *report.Report {
+			if err != nil {
+				return nil
+			}
+			return dumpReport(t, *sum, to)
+		},
+		next: func() []string {
+			if o.Dir == "" {
+				return nil
+			}
+			return []string{"verify it: pghaul verify " + shellWord(to), "restore it: pghaul restore " + shellWord(to) + " DSN"}
+		},
+	}
+}
+
+// shellWord is a path as a shell takes it.
+func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+-", r)
+	}) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
 }
 
 // leftOver is the error of a cancelled job, with a word on what is left of it.

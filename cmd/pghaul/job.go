@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/hint"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/sched"
 	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/internal/watch"
+	"github.com/bytehaul/pghaul/tui"
 )
 
 const (
@@ -30,6 +32,7 @@ type jobFlags struct {
 	jobs     int
 	progress string
 	asJSON   bool
+	look     look
 }
 
 func newJobFlags() *jobFlags {
@@ -39,51 +42,94 @@ func newJobFlags() *jobFlags {
 func (j *jobFlags) flags(c *cobra.Command, jobs string) {
 	groupOf(c, "Job options", false, func(f flags) {
 		f.number(&j.jobs, "jobs", "j", "N", jobs+"\n(number of CPUs, at most 8)", 1, maxJobs)
-		f.choice(&j.progress, "progress", "", "how to show progress, on standard error\n(auto: bar on a terminal, else plain)", "auto", "bar", "plain", "json", "none")
+		f.choice(&j.progress, "progress", "", "how to show progress, on standard error\n(auto: bar on a terminal, else plain; tui: a screen of its own)", progressModes...)
+		j.look.flags(f)
 		f.boolean(&j.asJSON, "json", "", "write the report as one JSON document")
 	})
-	if err := c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions([]string{"auto", "bar", "plain", "json", "none"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(progressModes, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag was defined three lines above
 	}
 }
 
-// work runs a job under an observer. do gets a function for details, which is nil unless they are wanted, and one that asks a question.
-func (a *app) work(ctx context.Context, j *jobFlags, t *progress.Tracker, do func(*session) error) (err error) {
-	o := watch.Options{Mode: a.progressMode(j.progress), Out: a.stderr, Quiet: a.quiet, Width: a.width}
-	if a.log != nil {
-		o.Log = a.log
-	}
+// progressModes are the words that --progress knows.
+var progressModes = []string{"auto", "tui", "bar", "plain", "json", "none"}
+
+// task is a job as a command sees it.
+type task struct {
+	tracker *progress.Tracker
+	do      func(*session) error
+	jobs    int
+	phases  []string                       // in their order, for the terminal UI
+	ended   func(err error) *report.Report // after do; nil: there is none
+	next    func() []string                // after a good end: what to do next
+	details func(progress.TableSnapshot) tui.TableDetails
+	cancel  string // what is left after a cancel
+}
+
+// work runs a job under an observer, or on a screen of its own.
+func (a *app) work(ctx context.Context, j *jobFlags, k *task) error {
 	if warning := sched.Batch(); warning != nil && a.verbose {
 		fmt.Fprintf(a.stderr, "pghaul: not scheduled as batch work, which is slower: %v\n", warning)
 	}
-	ob := watch.Start(t, o)
-	a.interrupt.speak(ob.Say)
-	s := &session{ctx: ctx, app: a, observer: ob}
-	err = do(s)
-	t.Finish(err) // no change where the job has said so itself
+	if j.progress == "tui" {
+		return a.workOnScreen(ctx, j, k)
+	}
+	return a.workInLines(ctx, a.progressMode(j.progress), k)
+}
+
+// workInLines runs a job under an observer that writes lines, or a bar.
+func (a *app) workInLines(ctx context.Context, mode watch.Mode, k *task) error {
+	ob := a.observe(mode, k.tracker)
+	err := k.do(&session{ctx: ctx, app: a, observer: ob})
+	k.tracker.Finish(err) // no change where the job has said so itself
 	ob.Stop()
 	a.interrupt.speak(nil)
 	return err
+}
+
+func (a *app) observe(mode watch.Mode, t *progress.Tracker) *watch.Observer {
+	o := watch.Options{Mode: mode, Out: a.stderr, Quiet: a.quiet, Width: a.width}
+	if a.log != nil {
+		o.Log = a.log
+	}
+	ob := watch.Start(t, o)
+	a.interrupt.speak(ob.Say)
+	return ob
 }
 
 // session is a job's line to the person at the terminal.
 type session struct {
 	ctx      context.Context // of the job: ends a question too
 	app      *app
-	observer *watch.Observer
-	warned   int // warnings that gates have shown
+	observer *watch.Observer // nil on a screen
+	screen   *screenJob      // nil in lines
+	warned   int             // warnings that gates have shown
+}
+
+// control steers the job; nil: nobody does.
+func (s *session) control() *control.Control {
+	if s.screen == nil {
+		return nil
+	}
+	return s.screen.control
 }
 
 // logf gives the function for details; nil when nobody wants them.
 func (s *session) logf() func(string, ...any) {
-	if !s.app.verbose {
-		return nil
+	switch {
+	case s.screen != nil:
+		return func(format string, args ...any) { s.screen.Log(fmt.Sprintf(format, args...)) }
+	case s.app.verbose:
+		return func(format string, args ...any) { s.observer.Say(fmt.Sprintf(format, args...)) }
 	}
-	return func(format string, args ...any) { s.observer.Say(fmt.Sprintf(format, args...)) }
+	return nil
 }
 
 // confirm asks a question that is answered by typing a word in, while nothing is drawn.
 func (s *session) confirm(question, word string) (yes bool, err error) {
+	if s.screen != nil {
+		return s.screen.confirm(s.ctx, question, word)
+	}
 	answer, err := s.ask(question, asksFor(question, word))
 	return err == nil && answer == word, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bytehaul/pghaul/dump"
 	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/restore"
 )
@@ -177,28 +178,43 @@ func (a *app) migrate(c *cobra.Command, m *migrateFlags, args []string) error {
 
 // runMigrate is a migrate under an observer: the source is opened here, and the target's side runs with it.
 func (a *app) runMigrate(ctx context.Context, m *migrateFlags) (sum *restore.Summary, t *progress.Tracker, err error) {
-	t = progress.New("migrate", "read", "parse", "convert", "insert")
-	m.from.Tracker, m.to.Tracker = t, t
-	err = a.work(ctx, m.job, t, func(s *session) (err error) {
-		m.from.Logf, m.to.Logf = s.logf(), s.logf()
-		if !m.yes {
-			m.to.Confirm, m.to.Gate = s.confirm, s.gate
-		}
-		t.StartPhase(dump.PhasePlan, 0, 0)
-		live, err := a.openSource(ctx, m)
-		if err != nil {
-			return err
-		}
-		defer a.interrupt.onSecond(func() { _ = live.Discard() })() // the program ends, whatever comes of it
-		defer func() { err = errors.Join(err, live.Close()) }()
-		sum, err = restore.Run(ctx, m.to)
-		return err
-	})
+	k := a.migrateTask(m, &sum)
+	err = a.work(ctx, m.job, k)
 	var part *restore.Failed
 	if err != nil && ctx.Err() != nil && !errors.As(err, &part) {
 		err = &leftOver{err: err, text: "nothing was written to the target"}
 	}
-	return sum, t, err
+	return sum, k.tracker, err
+}
+
+// migrateTask is a migrate whose summary goes to sum.
+func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
+	t := progress.New("migrate", "read", "parse", "convert", "insert")
+	m.from.Tracker, m.to.Tracker = t, t
+	return &task{tracker: t, jobs: m.to.Jobs, phases: restorePhases, cancel: "what is copied stays, and --resume goes on from there",
+		do: func(s *session) (err error) {
+			m.from.Logf, m.to.Logf, m.to.Control = s.logf(), s.logf(), s.control()
+			if !m.yes {
+				m.to.Confirm, m.to.Gate = s.confirm, s.gate
+			}
+			t.StartPhase(dump.PhasePlan, 0, 0)
+			live, err := a.openSource(s.ctx, m)
+			if err != nil {
+				return err
+			}
+			defer a.interrupt.onSecond(func() { _ = live.Discard() })() // the program ends, whatever comes of it
+			defer func() { err = errors.Join(err, live.Close()) }()
+			*sum, err = restore.Run(s.ctx, m.to)
+			return err
+		},
+		ended: func(err error) *report.Report {
+			if err != nil {
+				return nil
+			}
+			return loadReport(t, *sum, m.to.DSN.Config.Database, "migrated", "source_id")
+		},
+		next: func() []string { return nextAfterLoad(*sum) },
+	}
 }
 
 // openSource asks the target for its version, and opens the source for it. The caller closes it.
@@ -224,6 +240,9 @@ var errStopped = errors.New("stopped here, as you said")
 
 // gate shows what was done and what comes next, and asks whether to go on.
 func (s *session) gate(ctx context.Context, at restore.GateInfo) error {
+	if s.screen != nil {
+		return s.screen.gate(ctx, at)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s is done: %s, %s, %s s since the start\n", at.Done, show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), seconds(at.Elapsed))
 	for _, w := range at.Warnings[min(s.warned, len(at.Warnings)):] {

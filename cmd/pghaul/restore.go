@@ -158,22 +158,44 @@ func (a *app) restore(c *cobra.Command, r *restoreFlags, args []string) error {
 
 // runRestore is a restore under an observer; demo shares it.
 func (a *app) runRestore(ctx context.Context, j *jobFlags, o restore.Options, yes bool) (sum *restore.Summary, t *progress.Tracker, err error) {
-	t = progress.New("restore", "read", "parse", "convert", "insert")
-	o.Tracker = t
-	err = a.work(ctx, j, t, func(s *session) error {
-		o.Logf = s.logf()
-		if !yes {
-			o.Confirm = s.confirm
-		}
-		var err error
-		sum, err = restore.Run(ctx, o)
-		return err
-	})
+	k := a.restoreTask(o, yes, &sum)
+	err = a.work(ctx, j, k)
 	var part *restore.Failed
 	if err != nil && ctx.Err() != nil && !errors.As(err, &part) {
 		err = &leftOver{err: err, text: "nothing was written to the target"}
 	}
-	return sum, t, err
+	return sum, k.tracker, err
+}
+
+// restoreTask is a restore whose summary goes to sum.
+func (a *app) restoreTask(o restore.Options, yes bool, sum **restore.Summary) *task {
+	t := progress.New("restore", "read", "parse", "convert", "insert")
+	o.Tracker = t
+	return &task{tracker: t, jobs: o.Jobs, cancel: "what is loaded stays, and --resume goes on from there",
+		do: func(s *session) (err error) {
+			o.Logf, o.Control = s.logf(), s.control()
+			if !yes {
+				o.Confirm = s.confirm
+			}
+			*sum, err = restore.Run(s.ctx, o)
+			return err
+		},
+		ended: func(err error) *report.Report {
+			if err != nil {
+				return nil
+			}
+			return restoreReport(t, *sum, o.DSN.Config.Database)
+		},
+		next: func() []string { return nextAfterLoad(*sum) },
+	}
+}
+
+// nextAfterLoad says how a restore that is not complete becomes so.
+func nextAfterLoad(sum *restore.Summary) []string {
+	if len(sum.Gaps) > 0 || sum.Stopped != "" {
+		return []string{goOnHint(sum)}
+	}
+	return nil
 }
 
 func restoreReport(t *progress.Tracker, sum *restore.Summary, database string) *report.Report {

@@ -56,14 +56,40 @@ func (a *app) verify(c *cobra.Command, j *jobFlags, o restore.VerifyOptions) err
 
 // runVerify is a check under an observer; demo shares it.
 func (a *app) runVerify(c *cobra.Command, j *jobFlags, o restore.VerifyOptions) (found *restore.VerifyReport, t *progress.Tracker, err error) {
-	t = progress.New("verify", "read", "parse", "check")
+	k := a.verifyTask(o, &found)
+	err = a.work(c.Context(), j, k)
+	return found, k.tracker, err
+}
+
+// verifyTask is a check of files whose report goes to found.
+func (a *app) verifyTask(o restore.VerifyOptions, found **restore.VerifyReport) *task {
+	t := progress.New("verify", "read", "parse", "check")
 	o.Tracker = t
-	err = a.work(c.Context(), j, t, func(*session) error {
-		var err error
-		found, err = restore.Verify(c.Context(), o)
-		return err
-	})
-	return found, t, err
+	return &task{tracker: t, jobs: o.Jobs, cancel: "nothing was changed",
+		do: func(s *session) (err error) {
+			o.Control = s.control()
+			*found, err = restore.Verify(s.ctx, o)
+			return err
+		},
+		ended: func(err error) *report.Report {
+			if err != nil {
+				return nil
+			}
+			return verifyReport(t, *found)
+		},
+		next: func() []string { return damageLines(*found) },
+	}
+}
+
+// damageLines is what is wrong, for the terminal UI.
+func damageLines(found *restore.VerifyReport) (lines []string) {
+	for _, d := range found.Warnings {
+		lines = append(lines, "warning: "+d.String())
+	}
+	for _, d := range found.Findings {
+		lines = append(lines, d.String()+" ("+d.Hint+")")
+	}
+	return lines
 }
 
 // printDamages names on standard error what is wrong, a line each.

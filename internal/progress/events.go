@@ -14,6 +14,7 @@ const (
 	TableError EventKind = "table error"
 	Warning    EventKind = "warning"
 	GapFound   EventKind = "gap"
+	Logged     EventKind = "log" // a detail, for those who want them
 	Paused     EventKind = "paused"
 	Resumed    EventKind = "resumed"
 	Finished   EventKind = "finish"
@@ -34,7 +35,7 @@ type Event struct {
 	Rows    int64 // TableEnd, Finished
 	Bytes   int64
 	Took    time.Duration // PhaseEnd, TableEnd, TableError, Finished
-	Message string        // Warning, GapFound
+	Message string        // Warning, GapFound, Logged
 	Gap     *Gap          // GapFound; not to be changed
 	Err     error         // TableError, Finished
 }

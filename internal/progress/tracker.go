@@ -201,6 +201,11 @@ func (t *Tracker) Warn(format string, args ...any) {
 	})
 }
 
+// Log records a detail for those who look closely; it is in no report.
+func (t *Tracker) Log(text string) {
+	t.locked(func() { t.events.add(Event{Time: time.Now(), Kind: Logged, Message: text}) })
+}
+
 // Gap records something that could not be made.
 func (t *Tracker) Gap(kind, name, sqlstate, message string) {
 	t.locked(func() {
