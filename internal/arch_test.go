@@ -73,6 +73,10 @@ var rules = map[string]rule{
 	"internal/show":   {ours: []string{"format"}, others: []string{"github.com/rivo/uniseg"}},
 	"internal/watch":  {ours: []string{"internal/progress", "internal/show"}, others: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/report": {ours: []string{"internal/progress", "internal/show"}},
+	// Defaults of options, from a file.
+	"internal/settings": {others: []string{"github.com/pelletier/go-toml/v2"}},
+	// An operator's command at the end of a job.
+	"internal/notify": {},
 	// What can be read of a damaged file.
 	"internal/salvage": {ours: []string{"format", "internal/hint"}},
 	// Dumps in folders: finding them, keeping some, removing one.
@@ -93,11 +97,13 @@ var rules = map[string]rule{
 		ours: slices.Concat(engine, []string{"dump", "restore", "tui"}, []string{
 			"internal/demo",
 			"internal/filter",
+			"internal/notify",
 			"internal/pgcluster",
 			"internal/report",
 			"internal/rowtext",
 			"internal/salvage",
 			"internal/sched",
+			"internal/settings",
 			"internal/shelf",
 			"internal/show",
 			"internal/termguard",

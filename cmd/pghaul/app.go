@@ -28,6 +28,8 @@ type app struct {
 	log            *os.File // nil: none
 
 	interrupt *interrupt
+	config    string  // file of settings, as given
+	jobEnd    *jobEnd // nil: nobody is to be told
 }
 
 // run is the whole program but for its end: it returns the exit code.
@@ -147,7 +149,12 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.openLog() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := a.applySettings(c); err != nil {
+				return err
+			}
+			return a.openLog()
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("there is no command %q", args[0]).hint("%s", suggestion(c, args[0]))
@@ -166,6 +173,7 @@ func (a *app) root() *cobra.Command {
 		f.boolean(&a.verbose, "verbose", "v", "say more about what is done")
 		f.boolean(&a.quiet, "quiet", "q", "say nothing but results, warnings and errors")
 		f.text(&a.logFile, "log-file", "", "FILE", "append what is said to FILE too, with times")
+		f.text(&a.config, "config", "", "FILE", "defaults of options\n($XDG_CONFIG_HOME/pghaul/pghaul.toml, else under ~/.config)")
 		f.boolean(new(bool), "help", "?", "show this help, then exit")
 	})
 	groupOf(c, "General options", false, func(f flags) {

@@ -94,6 +94,9 @@ func (a *app) end(ctx context.Context, err error) int {
 		printError(&b, err)
 	}
 	fmt.Fprint(a.stderr, b.String())
+	said := b.Len()
+	a.notify(&b, code, b.String())
+	fmt.Fprint(a.stderr, b.String()[said:])
 	if a.log == nil {
 		return code
 	}

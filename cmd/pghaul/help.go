@@ -130,10 +130,14 @@ func printFlag(w io.Writer, f *pflag.Flag) {
 }
 
 func printTail(w io.Writer, c *cobra.Command) {
-	if env := c.Annotations[environment]; env != "" {
+	if env := environmentOf(c); env != "" {
 		fmt.Fprint(w, "\nEnvironment:\n")
 		for line := range strings.SplitSeq(env, "\n") {
 			name, meaning, _ := strings.Cut(line, "\t")
+			if meaning == "" {
+				fmt.Fprintf(w, "  %s\n", name)
+				continue
+			}
 			if len(name) > column-4 {
 				fmt.Fprintf(w, "  %s\n", name)
 				name = ""
@@ -147,6 +151,27 @@ func printTail(w io.Writer, c *cobra.Command) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
+}
+
+// environmentOf lists the variables of a command: its own, and those that give its options defaults.
+func environmentOf(c *cobra.Command) string {
+	env := c.Annotations[environment]
+	var names []string
+	for _, name := range settableOf(c) {
+		if name != toldBelow {
+			names = append(names, variableOf(name))
+		}
+	}
+	const perLine = 3
+	for len(names) > perLine {
+		env += "\n" + strings.Join(names[:perLine], ", ") + ","
+		names = names[perLine:]
+	}
+	if len(names) > 0 {
+		env += "\n" + strings.Join(names, ", ") + "\tas the options of these names, unless given"
+	}
+	env += "\nPGHAUL_CONFIG\tas --config"
+	return strings.TrimPrefix(env, "\n")
 }
 
 func exitTexts(c *cobra.Command) []string {

@@ -8,12 +8,14 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/hint"
+	"github.com/bytehaul/pghaul/internal/notify"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/sched"
@@ -33,10 +35,13 @@ type jobFlags struct {
 	progress string
 	asJSON   bool
 	look     look
+
+	notify        string
+	notifyTimeout time.Duration
 }
 
 func newJobFlags() *jobFlags {
-	return &jobFlags{jobs: min(runtime.NumCPU(), defaultJobs), progress: "auto"}
+	return &jobFlags{jobs: min(runtime.NumCPU(), defaultJobs), progress: "auto", notifyTimeout: notify.DefaultTimeout}
 }
 
 func (j *jobFlags) flags(c *cobra.Command, jobs string) {
@@ -45,6 +50,8 @@ func (j *jobFlags) flags(c *cobra.Command, jobs string) {
 		f.choice(&j.progress, "progress", "", "how to show progress, on standard error\n(auto: bar on a terminal, else plain; tui: a screen of its own)", progressModes...)
 		j.look.flags(f)
 		f.boolean(&j.asJSON, "json", "", "write the report as one JSON document")
+		f.text(&j.notify, "notify", "", "COMMAND", "run COMMAND (sh -c) at the end, however that is, with\nPGHAUL_JOB, PGHAUL_OUTCOME, PGHAUL_EXIT_CODE, PGHAUL_REPORT")
+		f.duration(&j.notifyTimeout, "notify-timeout", "", "TIME", "kill COMMAND after so long (1min)")
 	})
 	if err := c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(progressModes, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag was defined three lines above
@@ -71,6 +78,7 @@ func (a *app) work(ctx context.Context, j *jobFlags, k *task) error {
 	if warning := sched.Batch(); warning != nil && a.verbose {
 		fmt.Fprintf(a.stderr, "pghaul: not scheduled as batch work, which is slower: %v\n", warning)
 	}
+	a.atEnd(j, k.tracker)
 	if j.progress == "tui" {
 		return a.workOnScreen(ctx, j, k)
 	}
@@ -202,6 +210,9 @@ func (a *app) openLog() (err error) {
 
 // report writes the end-of-job report to standard output.
 func (a *app) report(j *jobFlags, r *report.Report) error {
+	if a.jobEnd != nil {
+		a.jobEnd.report = r.Document()
+	}
 	if j.asJSON {
 		return writeJSON(a.stdout, r.Document())
 	}

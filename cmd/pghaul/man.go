@@ -38,11 +38,17 @@ func completeForMan(c *cobra.Command) {
 	if text := c.Annotations[notes]; text != "" {
 		b.WriteString("\n\n" + text)
 	}
-	if env := c.Annotations[environment]; env != "" {
+	if env := environmentOf(c); env != "" {
 		b.WriteString("\n\n# ENVIRONMENT\n")
+		names := ""
 		for line := range strings.SplitSeq(env, "\n") {
 			name, meaning, _ := strings.Cut(line, "\t")
-			b.WriteString("\n" + name + "\n: " + meaning + "\n")
+			if names += name; meaning == "" {
+				names += " "
+				continue // more of them in the next line
+			}
+			b.WriteString("\n" + names + "\n: " + meaning + "\n")
+			names = ""
 		}
 	}
 	if codes := exitTexts(c); len(codes) > 0 {
