@@ -59,6 +59,22 @@ func (t *Tools) Run(ctx context.Context, path string, conn Conn, args ...string)
 	return log.lines(), err
 }
 
+// RunBetween runs a program that takes --source and --target (pgcopydb), both on the same server, and returns what it
+// wrote to stderr, by line (the last MiB). The error is an *Error.
+func (t *Tools) RunBetween(ctx context.Context, path string, source, target Conn, args ...string) ([]string, error) {
+	var log lineLog
+	from, err := source.connString()
+	if err != nil {
+		return nil, &Error{Tool: filepath.Base(path), Args: args, ExitCode: -1, Err: err}
+	}
+	to, err := target.connString()
+	if err != nil {
+		return nil, &Error{Tool: filepath.Base(path), Args: args, ExitCode: -1, Err: err}
+	}
+	err = t.start(ctx, path, source, nil, &log, append(args, "--source", from, "--target", to))
+	return log.lines(), err
+}
+
 // Result is what a pg_restore that came to its end says.
 type Result struct {
 	// Failed are the statements that the server refused, in order. An entry whose
@@ -104,16 +120,23 @@ func (t *Tools) List(ctx context.Context, archive string, args ...string) ([]TOC
 }
 
 // run runs a program to its end. Its stderr goes to log, and to t.Line.
-func (t *Tools) run(ctx context.Context, path string, conn Conn, stdout io.Writer, log *lineLog, args []string) (err error) {
-	tool := filepath.Base(path)
-	var env []string
+func (t *Tools) run(ctx context.Context, path string, conn Conn, stdout io.Writer, log *lineLog, args []string) error {
 	if !conn.isZero() {
 		connString, err := conn.connString()
 		if err != nil {
-			return &Error{Tool: tool, Args: args, ExitCode: -1, Err: err}
+			return &Error{Tool: filepath.Base(path), Args: args, ExitCode: -1, Err: err}
 		}
 		// -w: it must never ask at the terminal, which is ours.
 		args = append([]string{"-w", "-d", connString}, args...)
+	}
+	return t.start(ctx, path, conn, stdout, log, args)
+}
+
+// start is run with all arguments made up; conn gives the password.
+func (t *Tools) start(ctx context.Context, path string, conn Conn, stdout io.Writer, log *lineLog, args []string) (err error) {
+	tool := filepath.Base(path)
+	var env []string
+	if !conn.isZero() {
 		passFile, remove, err := conn.writePassFile()
 		if err != nil {
 			return &Error{Tool: tool, Args: args, ExitCode: -1, Err: err}

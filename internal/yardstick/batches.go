@@ -134,8 +134,8 @@ func copyData(rows int) []byte {
 	data := append([]byte(format.Signature), make([]byte, 8)...)
 	for i := range rows {
 		data = binary.BigEndian.AppendUint16(data, 4)
-		data = appendField(data, binary.BigEndian.AppendUint32(nil, uint32(i)))   //nolint:gosec // a small number
-		data = appendField(data, binary.BigEndian.AppendUint32(nil, uint32(i*7))) //nolint:gosec // a small number
+		data = appendField(data, binary.BigEndian.AppendUint32(nil, uint32(i)))
+		data = appendField(data, binary.BigEndian.AppendUint32(nil, uint32(i*7)))
 		data = appendField(data, []byte(batchText))
 		data = appendField(data, binary.BigEndian.AppendUint64(nil, 202_478_400_000_000)) // microseconds from 2000 to 2006-06-01 12:00
 	}
@@ -143,6 +143,6 @@ func copyData(rows int) []byte {
 }
 
 func appendField(data, field []byte) []byte {
-	data = binary.BigEndian.AppendUint32(data, uint32(len(field))) //nolint:gosec // a small number
+	data = binary.BigEndian.AppendUint32(data, uint32(len(field)))
 	return append(data, field...)
 }

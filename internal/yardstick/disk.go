@@ -161,7 +161,7 @@ func (t *diskTest) fsync(ctx context.Context) (millis float64, err error) {
 func aligned(size int) []byte {
 	buffer := make([]byte, size+diskAlign)
 	shift := 0
-	if over := int(uintptr(unsafe.Pointer(&buffer[0])) % diskAlign); over > 0 { //nolint:gosec // an address is looked at, not used
+	if over := int(uintptr(unsafe.Pointer(&buffer[0])) % diskAlign); over > 0 {
 		shift = diskAlign - over
 	}
 	return buffer[shift : shift+size : shift+size]

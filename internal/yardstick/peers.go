@@ -2,11 +2,13 @@ package yardstick
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -53,7 +55,21 @@ func (b *bench) peerJobs(ctx context.Context) (dumps, restores []*job, err error
 	if psql := besideOrInPath(tools.PgDump, "psql"); psql != "" {
 		dumps = append(dumps, b.psqlJob(tools, psql, tables))
 	}
+	if pgcopydb := besideOrInPath(tools.PgDump, "pgcopydb"); pgcopydb != "" {
+		restores = append(restores, b.pgcopydbJob(tools, pgcopydb, tables, copies))
+	}
 	return dumps, restores, nil
+}
+
+// pgcopydbJob copies the rows as our migrate does: into tables that are there.
+func (b *bench) pgcopydbJob(tools *pgtools.Tools, pgcopydb string, tables, copies pgtools.Conn) *job {
+	const dir = "pgcopydb"
+	return &job{name: "pgcopydb copy table-data", floor: bothFloors, database: b.scratch.copies, peer: true, writesWAL: true, prepare: func(ctx context.Context) error {
+		return errors.Join(b.remove(dir)(ctx), b.emptyCopies(ctx))
+	}, do: func(ctx context.Context) (outcome, error) {
+		_, err := tools.RunBetween(ctx, pgcopydb, tables, copies, "copy", "table-data", "--table-jobs", strconv.Itoa(b.o.Jobs), "--fail-fast", "--dir", filepath.Join(b.scratch.dir, dir))
+		return outcome{}, err
+	}}
 }
 
 // psqlJob is what a shell script would do: \copy of each table, several at a time.

@@ -94,10 +94,8 @@ func (b *bench) dumpOf(ctx context.Context, subjects []*subject, c format.Compre
 		return 0, files, err
 	}
 	t := progress.New("dump", "read", "parse", "convert", "write")
-	o := dump.Options{DSN: b.scratch.tables, Dir: files.dir, Jobs: jobs, Compression: c, SegmentSize: segmentSize, DataOnly: true, Tool: b.o.Tool, Tracker: t}
-	for _, s := range subjects {
-		o.Tables = append(o.Tables, "public."+s.Name)
-	}
+	o := b.dumpOptions(subjects, jobs)
+	o.Dir, o.Compression, o.Tracker = files.dir, c, t
 	sum, err := dump.Run(ctx, o)
 	t.Finish(err)
 	if err != nil {
@@ -107,6 +105,15 @@ func (b *bench) dumpOf(ctx context.Context, subjects []*subject, c format.Compre
 	r := t.Report()
 	files.sentence = r.Verdict.Sentence
 	return phaseSeconds(r, dump.PhaseData), files, nil
+}
+
+// dumpOptions are for the rows of some tables.
+func (b *bench) dumpOptions(subjects []*subject, jobs int) dump.Options {
+	o := dump.Options{DSN: b.scratch.tables, Jobs: jobs, SegmentSize: segmentSize, DataOnly: true, PgBinDir: b.o.PgBinDir, Tool: b.o.Tool}
+	for _, s := range subjects {
+		o.Tables = append(o.Tables, "public."+s.Name)
+	}
+	return o
 }
 
 // segmentSize is the default of pghaul dump.

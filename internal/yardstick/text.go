@@ -99,7 +99,7 @@ func stageRow(name, unit string, stages []Stage, format string, of func(Stage) f
 
 // wholeText writes the jobs over all tables.
 func (r *Report) wholeText(b *strings.Builder) {
-	fmt.Fprintf(b, "\nAll tables, %s: rows move in \"data\", the whole is \"wall\"\n", show.Plural(int64(r.Jobs), "job", "jobs"))
+	fmt.Fprintf(b, "\nAll tables, %s: rows move in \"data\", the whole is \"wall\"; the floor is the server alone\n", show.Plural(int64(r.Jobs), "job", "jobs"))
 	g := show.NewGrid("  ", ">wall s", ">data s", ">× floor", ">client CPU s", ">MB/s", ">KRows/s", ">MDatums/s", ">files", ">WAL", "Name")
 	for _, j := range r.Whole {
 		data, stored, wal := "", "", ""

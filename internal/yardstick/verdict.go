@@ -37,7 +37,7 @@ func (b *bench) judge() {
 		switch j.Name {
 		case jobDumpNone, jobDumpZstd:
 			r.Verdicts = append(r.Verdicts, judgeDump(r, j, b.sums.scan, float64(b.sums.rowBytes)))
-		case jobRestoreNone, jobRestoreZstd:
+		case jobRestoreNone, jobRestoreZstd, jobMigrate:
 			r.Verdicts = append(r.Verdicts, judgeRestore(r, j, float64(b.sums.rowBytes)))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bytehaul/pghaul/dump"
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/progress"
@@ -27,6 +28,9 @@ const (
 	jobRestoreFloor = "server: CREATE TABLE AS SELECT"
 	jobRestoreNone  = "pghaul restore of -Z none"
 	jobRestoreZstd  = "pghaul restore of zstd:1"
+	jobMigrate      = "pghaul migrate"
+
+	bothFloors = "both" // of a migrate, which reads and writes
 )
 
 // sampleEvery is how often waits are looked at: jobs on small tables are over in a second.
@@ -59,7 +63,7 @@ type job struct {
 // whole runs dump and restore over all tables with several connections, beside what the servers can do at best, and beside the peers.
 func (b *bench) whole(ctx context.Context) error {
 	jobs := b.dumpJobs()
-	loads := b.restoreJobs()
+	loads := append(b.restoreJobs(), b.migrateJob())
 	if b.o.Peers {
 		dumps, restores, err := b.peerJobs(ctx)
 		if err != nil {
@@ -81,6 +85,7 @@ func (b *bench) whole(ctx context.Context) error {
 			floors[j.name] = median(j.walls[1:])
 		}
 	}
+	floors[bothFloors] = floors[jobDumpFloor] + floors[jobRestoreFloor]
 	for _, j := range jobs {
 		b.report.Whole = append(b.report.Whole, b.reportJob(j, floors[j.floor]))
 	}
@@ -205,6 +210,22 @@ func (b *bench) restoreJobs() []*job {
 	return []*job{floor, ours(jobRestoreNone, "none"), ours(jobRestoreZstd, "zstd")}
 }
 
+// migrateJob copies the rows from one database to the other, with no files between.
+func (b *bench) migrateJob() *job {
+	return &job{name: jobMigrate, floor: bothFloors, database: b.scratch.copies, writesWAL: true, prepare: b.emptyCopies, do: func(ctx context.Context) (o outcome, err error) {
+		from, without := b.dumpOptions(b.subjects, b.o.Jobs), false
+		from.LargeObjects = &without
+		t := progress.New("migrate", "read", "parse", "convert", "insert")
+		from.Tracker = t
+		live, err := dump.Open(ctx, from)
+		if err != nil {
+			return o, err
+		}
+		defer func() { err = errors.Join(err, live.Close()) }()
+		return b.restoreFrom(ctx, restore.Options{Origin: live}, t)
+	}}
+}
+
 // selected is the name of a table's copy that the server makes by itself.
 func (s *subject) selected() string { return "public.pghaul_bench_of_" + s.Name }
 
@@ -219,9 +240,14 @@ func (b *bench) dropSelected(ctx context.Context) error {
 
 // restoreOf loads a dump of the rows into the empty copies.
 func (b *bench) restoreOf(ctx context.Context, dir string) (outcome, error) {
-	t := progress.New("restore", "read", "parse", "convert", "insert")
-	sum, err := restore.Run(ctx, restore.Options{Dir: filepath.Join(b.scratch.dir, dir), DSN: b.scratch.copies, Jobs: b.o.Jobs, DataOnly: true, NoProve: true, NoAnalyze: true,
-		PgBinDir: b.o.PgBinDir, Tool: b.o.Tool, Tracker: t})
+	return b.restoreFrom(ctx, restore.Options{Dir: filepath.Join(b.scratch.dir, dir)}, progress.New("restore", "read", "parse", "convert", "insert"))
+}
+
+// restoreFrom loads rows into the empty copies from where the options say.
+func (b *bench) restoreFrom(ctx context.Context, o restore.Options, t *progress.Tracker) (outcome, error) {
+	o.DSN, o.Jobs, o.DataOnly, o.NoProve, o.NoAnalyze = b.scratch.copies, b.o.Jobs, true, true, true
+	o.PgBinDir, o.Tool, o.Tracker = b.o.PgBinDir, b.o.Tool, t
+	sum, err := restore.Run(ctx, o)
 	t.Finish(err)
 	if err != nil {
 		return outcome{}, err
