@@ -109,19 +109,30 @@ func (j *job) start(ctx context.Context, sel *selection) (_ *pg.Conn, err error)
 	}()
 	o.DSN = o.DSN.Pin(conn)
 	o.Tracker.SetSource(o.DSN.String())
-	if err := conn.RefusePooler(ctx, o.DSN); err != nil {
-		return nil, err
+	steps := []step{
+		{"server", func() error { return conn.RefusePooler(ctx, o.DSN) }, func() string { return fmt.Sprintf("PostgreSQL %d, %s", conn.Version/10000, conn.Encoding) }},
+		{"pg_dump", func() error {
+			if o.DataOnly {
+				return nil
+			}
+			return j.findTools(ctx, conn)
+		}, func() string {
+			if j.tools == nil {
+				return "not needed"
+			}
+			return "found"
+		}},
+		{"snapshot and locks", func() (err error) { j.leader, err = lead(ctx, o, conn, sel); return err },
+			func() string { return fmt.Sprintf("%d tables are locked", len(j.leader.tables)) }},
+		{"tables, columns, types", func() (err error) { j.plan, err = makePlan(ctx, o, j.leader, sel); return err },
+			func() string {
+				return fmt.Sprintf("%d tables in %d files, %d left out", len(j.plan.tables), len(j.plan.segments), len(j.plan.leftOut))
+			}},
 	}
-	if !o.DataOnly {
-		if err := j.findTools(ctx, conn); err != nil {
+	for _, s := range steps {
+		if err := o.check(s); err != nil {
 			return nil, err
 		}
-	}
-	if j.leader, err = lead(ctx, o, conn, sel); err != nil {
-		return nil, err
-	}
-	if j.plan, err = makePlan(ctx, o, j.leader, sel); err != nil {
-		return nil, err
 	}
 	if o.DataOnly && j.plan.largeObjs > 0 { // rows alone need no pg_dump, so that servers newer than ours will do
 		if err := j.findTools(ctx, conn); err != nil {

@@ -316,7 +316,9 @@ func TestMigrateMeetsAChangeOfTheSource(t *testing.T) {
 	other := session(t, source)
 	waits := make(chan error, 1)
 	m.before(restore.PhaseData, func() {
-		go func() { waits <- other.Exec(context.Background(), `ALTER TABLE public.a ADD COLUMN late int DEFAULT 5`) }()
+		go func() {
+			waits <- other.Exec(context.Background(), `ALTER TABLE public.a ADD COLUMN late int DEFAULT 5`)
+		}()
 		ask(t, session(t, source), 1, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'ALTER%' AND wait_event_type = 'Lock'`)
 	})
 	_, err := m.run(t.Context())

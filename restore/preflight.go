@@ -65,20 +65,13 @@ func (j *job) preflightA(ctx context.Context) error {
 
 // examine makes the checks of preflight A on the connected server. It writes nothing.
 func (j *job) examine(ctx context.Context, f *findings) error {
-	checks := []func(context.Context, *findings) error{j.checkServer, j.checkFiles, j.checkArchive, j.checkHeaders, j.checkOrdinary}
+	list := []named{{"server, roles, extensions", j.checkServer, j.fineServer}, {"files", j.checkFiles, j.fineFiles}, {"definitions", j.checkArchive, j.fineArchive},
+		{"headers of the tables", j.checkHeaders, j.fineTables}, {"what the role may make", j.checkOrdinary, nil}}
 	if j.onTarget {
-		checks = append(checks, j.checkJournal, j.checkBuiltinSamples, j.disableTriggers, j.checkExisting)
+		list = append(list, named{"journal", j.checkJournal, j.fineJournal}, named{"samples of builtin types", j.checkBuiltinSamples, j.fineSamples},
+			named{"triggers and keys", j.disableTriggers, nil}, named{"tables that exist", j.checkExisting, j.fineExisting}, named{"what is dropped first", j.checkClean, nil})
 	}
-	if j.onTarget {
-		checks = append(checks, j.checkClean)
-	}
-	checks = append(checks, j.checkMap)
-	for _, check := range checks {
-		if err := check(ctx, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return j.checks(ctx, f, append(list, named{"other names", j.checkMap, nil})...)
 }
 
 // phaseProperties is what a new database got besides its tables; in the journal it is a phase of its own.

@@ -62,6 +62,7 @@ type Options struct {
 	Confirm  func(question, word string) (bool, error) // asks before rows are destroyed: the operator types word; nil: no questions (--yes)
 	Patience time.Duration                             // how long a target that went away is waited for while the rows come from a live origin; 0: 5 minutes
 	Control  *control.Control                          // pauses the restore and changes Jobs while it runs; nil: nobody does
+	Compared func([]Comparison)                        // is told once the target's columns are known, refused or not; nil: nobody
 	Gate     Gate                                      // asked between phases; nil: none waits
 	PgBinDir string
 	Tool     string

@@ -61,6 +61,7 @@ type job struct {
 	replica   bool                  // rows are loaded without firing triggers, see quiet
 	damaged   map[string]bool       // files, by path below the dump
 	monetary  string                // lc_monetary of the target
+	misread   map[misreading]string // samples that the target reads otherwise, and how
 	usedDrops map[string]bool       // of --drop-column
 	ours      map[pg.Qualified]bool // relations that hold rows by an earlier run
 	phase     string

@@ -110,6 +110,14 @@ func (j *job) checkSamples(ctx context.Context, f *findings, which func(*sampled
 			return err
 		}
 		for _, b := range bad {
+			if j.misread == nil {
+				j.misread = map[misreading]string{}
+			}
+			said := b.Text
+			if b.Err != nil {
+				said = b.Err.Error()
+			}
+			j.misread[misreading{string(t.Schema) + "." + string(t.Name), b.Sample.Literal}] = said
 			j.sampleFinding(f, t, b)
 		}
 	}

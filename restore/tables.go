@@ -88,10 +88,11 @@ func (j *job) preflightB(ctx context.Context) error {
 
 // checkTablesAndTypes checks what needs the definitions: the tables, and the samples of types that are not builtin.
 func (j *job) checkTablesAndTypes(ctx context.Context, f *findings) error {
-	if err := j.checkTables(ctx, f); err != nil || f.refused() != nil {
+	defer j.compared()
+	if err := j.checks(ctx, f, named{"tables and columns", j.checkTables, j.fineTables}); err != nil || f.refused() != nil {
 		return err
 	}
-	return j.checkOtherSamples(ctx, f)
+	return j.checks(ctx, f, named{"samples of all types", j.checkOtherSamples, j.fineSamples})
 }
 
 // checkTables looks for every table that rows go into: it must be there, take them, and have the columns they need. Then it puts the

@@ -14,10 +14,12 @@ const (
 	TableError EventKind = "table error"
 	Warning    EventKind = "warning"
 	GapFound   EventKind = "gap"
-	Logged     EventKind = "log" // a detail, for those who want them
-	Paused     EventKind = "paused"
-	Resumed    EventKind = "resumed"
-	Finished   EventKind = "finish"
+	// CheckChange says that a check has begun or ended.
+	CheckChange EventKind = "check"
+	Logged      EventKind = "log" // a detail, for those who want them
+	Paused      EventKind = "paused"
+	Resumed     EventKind = "resumed"
+	Finished    EventKind = "finish"
 	// Dropped stands for events that were lost to an observer which looks too
 	// seldom: the log keeps the last few thousand. Warnings and gaps are in the
 	// report all the same.
@@ -37,6 +39,7 @@ type Event struct {
 	Took    time.Duration // PhaseEnd, TableEnd, TableError, Finished
 	Message string        // Warning, GapFound, Logged
 	Gap     *Gap          // GapFound; not to be changed
+	Check   *Check        // CheckChange; not to be changed
 	Err     error         // TableError, Finished
 }
 

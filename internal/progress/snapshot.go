@@ -32,6 +32,7 @@ type Snapshot struct {
 	ETA            ETA // from the average so far; [Rates.Observe] has a better one
 	Verdict        Verdict
 	Warnings, Gaps int
+	Checks         []Check       // in their order; Details are not to be changed
 	Paused         bool          // the operator lets it stand still
 	PausedFor      time.Duration // in all, the present pause included; part of Elapsed
 	Finished       bool
@@ -146,6 +147,7 @@ func (t *Tracker) Snapshot() Snapshot {
 		CPUs:     CPUs{Client: t.clientCPUs, Source: t.cpus[Source], Target: t.cpus[Target]},
 		Warnings: t.warned, Gaps: t.gapped,
 		Paused: !t.paused.IsZero(), PausedFor: t.pausedFor,
+		Checks:   slices.Clone(t.checks),
 		Finished: t.finished, Err: t.err,
 	}
 	if s.Paused {

@@ -69,6 +69,7 @@ type Tracker struct {
 	warned         int
 	gaps           []Gap
 	gapped         int
+	checks         []Check
 	events         eventLog
 }
 

@@ -76,6 +76,15 @@ type jsonWarning struct {
 	SQLState string `json:"sqlstate,omitempty"`
 }
 
+type jsonCheck struct {
+	jsonHead
+	State   string   `json:"state"` // running, ok, warning, problem
+	Check   string   `json:"check"`
+	Message string   `json:"message,omitempty"`
+	Details []string `json:"details,omitempty"`
+	Took    *float64 `json:"elapsed_s,omitempty"`
+}
+
 type jsonSummary struct {
 	jsonHead
 	OK       bool    `json:"ok"`
@@ -152,6 +161,12 @@ func (v *jsonView) event(e progress.Event, s progress.Snapshot) {
 		v.write(jsonWarning{jsonHead: v.head(e.Time, "warning"), Message: e.Message})
 	case progress.GapFound:
 		v.write(jsonWarning{jsonHead: v.head(e.Time, "warning"), Message: e.Message, Kind: e.Gap.Kind, Name: e.Gap.Name, SQLState: e.Gap.SQLState})
+	case progress.CheckChange:
+		c := jsonCheck{jsonHead: v.head(e.Time, "check"), State: string(e.Check.State), Check: e.Check.Name, Message: e.Check.Text, Details: e.Check.Details}
+		if e.Check.State != progress.CheckRunning {
+			c.Took = seconds(e.Took)
+		}
+		v.write(c)
 	case progress.Paused, progress.Resumed:
 		v.write(v.head(e.Time, string(e.Kind)))
 	case progress.Dropped:
