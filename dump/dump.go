@@ -45,7 +45,8 @@ type Options struct {
 	SerializableDeferrable bool
 	Role                   string
 	PgBinDir               string
-	ToolMajor              int // pg_dump of this major at least, where there is one: that of the server where the definitions go; 0: the source's
+	Preview                bool // [Open] alone: definitions without the large objects, which are counted and stay where they are
+	ToolMajor              int  // pg_dump of this major at least, where there is one: that of the server where the definitions go; 0: the source's
 
 	Tool    string // "pghaul 0.1.0", recorded in every file
 	Tracker *progress.Tracker

@@ -108,7 +108,7 @@ func (l *Live) choose(ctx context.Context, sel *selection) error {
 		}
 	}
 	l.job.patterns = []string{"--exclude-schema=" + pg.JournalSchema}
-	if l.job.plan.largeObjs == 0 {
+	if l.job.plan.largeObjs == 0 && !l.job.options.Preview {
 		l.job.patterns = append(l.job.patterns, "--no-blobs")
 	}
 	return nil

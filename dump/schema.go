@@ -87,6 +87,8 @@ func (j *job) dumpArguments(file string) []string {
 	}
 	switch {
 	case o.SchemaOnly:
+	case o.Preview:
+		args = append(args, "--no-blobs")
 	case j.plan.largeObjs > 0:
 		args = append(args, "--blobs")
 	case o.LargeObjects != nil && !*o.LargeObjects:

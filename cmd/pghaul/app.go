@@ -197,6 +197,7 @@ func (a *app) commands() []*cobra.Command {
 		a.verifyCommand(),
 		a.restoreCommand(),
 		a.migrateCommand(),
+		a.planCommand(),
 		a.diffCommand(),
 		a.inspectCommand(),
 		a.catCommand(),

@@ -57,11 +57,11 @@ func (a *app) migrateCommand() *cobra.Command {
 			"  pghaul migrate shop \"host=next dbname=shop\" --resume --yes",
 		RunE: func(c *cobra.Command, args []string) error { return a.migrate(c, m, args) },
 	}
-	m.flags(c)
+	m.flags(c, false)
 	return c
 }
 
-func (m *migrateFlags) flags(c *cobra.Command) {
+func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 	from, to := &m.from, &m.to
 	groupOf(c, "What to migrate", false, func(f flags) {
 		f.list(&from.Tables, "table", "t", "PATTERN", "these tables only, with what they need")
@@ -103,7 +103,15 @@ func (m *migrateFlags) flags(c *cobra.Command) {
 		f.boolean(&to.NoJournal, "no-journal", "", "keep no journal: what is interrupted cannot be resumed")
 		f.text(&to.SearchPath, "search-path", "", "SCHEMA[,SCHEMA]...", "search_path for indexes, constraints and materialized\nviews whose functions need one")
 	})
+	if planOnly {
+		groupOf(c, "Programs", false, func(f flags) {
+			f.text(&to.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_dump and pg_restore (else PATH, then the\nusual places)")
+		})
+		m.job.flags(c, "parallel connections to each server")
+		return
+	}
 	groupOf(c, "Your hand", false, func(f flags) {
+		f.boolean(&m.dryRun, "dry-run", "", "show the plan, as pghaul plan does, and copy nothing")
 		f.choice(&to.StopAfter, "stop-after", "", "", restorePhases...)
 		annotate(f.Lookup("stop-after"), valueName, "PHASE")
 		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
@@ -149,7 +157,7 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 		return usagef("option --on-existing is for tables that are there already").hint("add --data-only")
 	case to.DisableTriggers && !to.DataOnly:
 		return usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
-	case !m.yes && !isTerminal(a.stdin):
+	case !m.yes && !m.dryRun && !isTerminal(a.stdin):
 		return usagef("migrate asks before each phase, and there is no terminal to ask at").hint("give --yes to run through, with --stop-after PHASE to end in between")
 	}
 	from.DataOnly, from.SchemaOnly, from.PgBinDir = to.DataOnly, to.SchemaOnly, to.PgBinDir
@@ -161,6 +169,9 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 func (a *app) migrate(c *cobra.Command, m *migrateFlags, args []string) error {
 	if err := m.options(a, c, args); err != nil {
 		return err
+	}
+	if m.dryRun {
+		return a.plan(c.Context(), m)
 	}
 	sum, tracker, err := a.runMigrate(c.Context(), m)
 	if err != nil {
