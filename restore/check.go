@@ -132,6 +132,10 @@ func (c *checker) verify(ctx context.Context) (err error) {
 	if c.DryLoad {
 		o.Tracker = nil
 	}
+	if f, ok := c.Origin.(*File); ok {
+		c.report.Files, err = f.verify(ctx, o)
+		return err
+	}
 	c.report.Files, err = verify(ctx, o)
 	return err
 }

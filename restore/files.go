@@ -148,6 +148,9 @@ const damagedHint = "take the dump again, or the file from another copy of it"
 // checkFiles verifies the dump: every byte of every file.
 func (j *job) checkFiles(ctx context.Context, f *findings) error {
 	j.damaged = map[string]bool{}
+	if j.single() != nil {
+		return j.checkSingleFile(ctx, f)
+	}
 	if j.folder == nil {
 		return nil
 	}

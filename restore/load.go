@@ -55,6 +55,7 @@ func (j *job) data(ctx context.Context) error {
 		for _, t := range j.plan.tables {
 			t.settle()
 		}
+		j.noteSingle()
 	}
 	if err := j.loud(ctx); err != nil || !j.o.DisableTriggers {
 		return err
@@ -211,6 +212,9 @@ func (w *worker) prepare(ctx context.Context, t *loadTable) error {
 		return err
 	}
 	w.table, w.staging, w.truncate = t, nil, "TRUNCATE ONLY "+table
+	if t.target.Kind == 'p' {
+		w.truncate = "TRUNCATE " + table
+	}
 	if t.throughStaging() {
 		if w.staging, err = newStaging(ctx, w.conn, t, table, columns); err != nil {
 			return err
@@ -254,6 +258,11 @@ func (w *worker) begin(ctx context.Context, t *loadTable, seg *format.ManifestSe
 	}
 	if w.journal != nil && noted != 1 {
 		return false, errors.New("another run has taken the journal over")
+	}
+	if w.single() != nil && w.o.OnExisting == Truncate && !t.freeze {
+		if err := w.conn.Exec(ctx, w.truncate); err != nil {
+			return false, pg.Wrap(err, "TRUNCATE of %s", t.into)
+		}
 	}
 	switch {
 	case w.staging != nil:

@@ -157,7 +157,7 @@ func (j *job) emptied(ctx context.Context) (oids, whole map[uint32]bool, err err
 	for _, root := range roots {
 		chosen := true
 		for _, leaf := range leaves[root] {
-			chosen = chosen && names[leaf]
+			chosen = chosen && (names[leaf] || names[root]) // a table of the dump can be a partitioned one here
 		}
 		if !chosen {
 			continue
@@ -189,7 +189,7 @@ func keysOf(set map[uint32]bool) []uint32 {
 
 // truncate empties the chosen tables in one statement, never with CASCADE, and notes it in the same transaction.
 func (j *job) truncate(ctx context.Context) error {
-	if j.o.OnExisting != Truncate || j.journal != nil && j.journal.phases[phaseTruncate] {
+	if j.o.OnExisting != Truncate || j.single() != nil || j.journal != nil && j.journal.phases[phaseTruncate] {
 		return nil
 	}
 	list, err := j.truncateList(ctx)

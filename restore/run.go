@@ -91,6 +91,8 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	defer o.Control.Follow(o.Tracker.SetPaused)()
 	if j.folder != nil {
 		o.Tracker.SetSource(j.o.Dir)
+	} else if s := j.single(); s != nil {
+		o.Tracker.SetSource(s.name)
 	}
 	o.Tracker.SetTarget(o.DSN.String())
 	return j.sum, canceled(ctx, j.runSteps(ctx))
@@ -145,6 +147,9 @@ func (o *Options) check() error {
 			return err
 		}
 		o.Dir = dir
+	}
+	if err := o.checkSingle(); err != nil {
+		return err
 	}
 	if err := o.setParts(); err != nil {
 		return err
@@ -314,7 +319,7 @@ func (j *job) failed(err error) error {
 	if errors.As(err, &refused) {
 		return err
 	}
-	if j.phase == PhasePreflight && !j.created {
+	if j.phase == PhasePreflight && !j.created || j.single() != nil && j.loaded.Load() == 0 {
 		return err
 	}
 	f := &Failed{Phase: j.phase, Loaded: int(j.loaded.Load()), Of: j.plan.segments, Database: j.o.DSN.Config.Database, Created: j.created, Err: err}

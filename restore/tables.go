@@ -111,7 +111,7 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 	for _, t := range j.plan.tables {
 		target := found[t.into]
 		if target == nil {
-			f.bad(t.into.String(), "has rows for it", "no such table", j.missingHint())
+			f.bad(t.into.String(), "has rows for it", "no such table", j.missingHint(t))
 			continue
 		}
 		t.target = target
@@ -144,7 +144,10 @@ func (j *job) journalled() map[pg.Qualified]bool {
 	return ours
 }
 
-func (j *job) missingHint() string {
+func (j *job) missingHint(t *loadTable) string {
+	if j.single() != nil {
+		return "make the table first, as far as the file tells: " + createTable(t.into, j.plan.mapped.columns(slices.Clone(t.entry.Columns)))
+	}
 	if j.o.DataOnly {
 		return "make the table, or restore the definitions too (without --data-only)"
 	}

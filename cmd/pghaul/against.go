@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,7 +86,7 @@ func (v *againstFlags) options(a *app, c *cobra.Command, path string) (restore.C
 	switch {
 	case v.against == "" && v.conn.database == "":
 		return o, usagef("option --%s is for a check against a server", v.firstOfServer(c)).hint("name the database with --against DSN, or -d DBNAME")
-	case o.OnExisting != restore.Fail && !o.DataOnly:
+	case o.OnExisting != restore.Fail && !o.DataOnly && !isSingle(path):
 		return o, usagef("option --on-existing is for tables that are there already").hint("add --data-only")
 	case o.Create && o.DryLoad && !o.Rehearse:
 		return o, usagef("a database that is still to be made has no tables for a dry load").hint("add --rehearse")
@@ -106,8 +105,8 @@ func (v *againstFlags) options(a *app, c *cobra.Command, path string) (restore.C
 	if o.DSN, err = v.conn.target(args); err != nil {
 		return o, err
 	}
-	if info, err := os.Stat(path); path == "-" || err == nil && !info.IsDir() {
-		return o, usagef("%s is not a folder: only whole dumps are checked against a server", path)
+	if isSingle(path) && (o.Rehearse || path == "-" && o.DryLoad) {
+		return o, usagef("%s is not a folder: --rehearse is for whole dumps, and --dry-load for what can be read twice", path)
 	}
 	o.Dir, o.Jobs, o.Tool = path, v.job.jobs, tool()
 	return o, nil
@@ -118,6 +117,14 @@ func (a *app) check(c *cobra.Command, v *againstFlags, path string) error {
 	o, err := v.options(a, c, path)
 	if err != nil {
 		return err
+	}
+	file, err := a.openSingle(c, path)
+	if err != nil {
+		return err
+	}
+	if file != nil {
+		defer file.Close()
+		o.Origin = file
 	}
 	found, tracker, err := a.runCheck(c.Context(), v.job, o)
 	if err != nil {

@@ -52,7 +52,7 @@ func (k *connection) target(args []string) (*pg.DSN, error) {
 
 // terminal is where questions are asked: the terminal itself, for standard input may be the dump.
 func (a *app) terminal() (*os.File, error) {
-	if !isTerminal(a.stdin) {
+	if !isTerminal(a.stdin) && !isTerminal(a.stderr) { // a stream may come from standard input
 		return nil, errors.New("no terminal")
 	}
 	return os.OpenFile("/dev/tty", os.O_RDWR, 0)

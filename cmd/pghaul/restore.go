@@ -35,18 +35,21 @@ type restoreFlags struct {
 func (a *app) restoreCommand() *cobra.Command {
 	r := &restoreFlags{job: newJobFlags(), onExisting: string(restore.Fail)}
 	c := &cobra.Command{
-		Use:     "restore DIR DSN",
+		Use:     "restore DIR|FILE|- DSN",
 		Short:   "load a dump into a database, with proof",
 		GroupID: groupJobs,
 		Long: "pghaul restore loads a dump into the database that DSN (or -d) names: it checks that\n" +
 			"the dump is undamaged and fits, makes the definitions, loads the rows, proves that\n" +
-			"every row arrived, and makes indexes and constraints.",
-		Args: exactly(1, 2, "the folder DIR of the dump"),
-		Annotations: map[string]string{usageLines: "restore [OPTION]... DIR DSN\nrestore [OPTION]... DIR -d DBNAME", exitLines: "0,1,2,3,4,130",
+			"every row arrived, and makes indexes and constraints. A single data FILE, or a stream\n" +
+			"of one (\"-\"), goes into the table of its name, which must be there, in one\n" +
+			"transaction.",
+		Args: exactly(1, 2, "the folder DIR of the dump, or a FILE (\"-\": standard input)"),
+		Annotations: map[string]string{usageLines: "restore [OPTION]... DIR|FILE|- DSN\nrestore [OPTION]... DIR|FILE|- -d DBNAME", exitLines: "0,1,2,3,4,130",
 			environment: connectionEnvironment + "\nPGHAUL_PG_BINDIR\tfolder of pg_restore (as --pg-bindir)"},
 		Example: "  pghaul restore shop-2026-11-30 shop_copy\n" +
 			"  pghaul restore --create shop-2026-11-30 \"service=standby dbname=shop\"\n" +
-			"  pghaul restore --data-only --on-existing truncate -t orders shop-2026-11-30 -d shop",
+			"  pghaul restore --data-only --on-existing truncate -t orders shop-2026-11-30 -d shop\n" +
+			"  pghaul dump shop -t orders -f - | pghaul restore - archive --map orders=shop.orders",
 		RunE: func(c *cobra.Command, args []string) error { return a.restore(c, r, args) },
 	}
 	r.flags(c)
@@ -113,7 +116,7 @@ func (r *restoreFlags) options(a *app, c *cobra.Command, args []string) (restore
 		return o, usagef("option --if-exists is for what --clean drops").hint("add --clean")
 	}
 	o.OnExisting = restore.OnExisting(r.onExisting)
-	rowsAlone := o.DataOnly || slices.Contains(o.Sections, restore.SectionData) && !slices.Contains(o.Sections, restore.SectionPreData)
+	rowsAlone := o.DataOnly || isSingle(args[0]) || slices.Contains(o.Sections, restore.SectionData) && !slices.Contains(o.Sections, restore.SectionPreData)
 	if o.OnExisting != restore.Fail && !rowsAlone {
 		return o, usagef("option --on-existing is for tables that are there already").hint("add --data-only")
 	}
@@ -130,17 +133,39 @@ func (r *restoreFlags) options(a *app, c *cobra.Command, args []string) (restore
 	if o.DSN, err = r.conn.target(args[1:]); err != nil {
 		return o, err
 	}
-	if info, err := os.Stat(args[0]); args[0] == "-" || err == nil && !info.IsDir() {
-		return o, usagef("%s is not a folder: only whole dumps are restored", args[0]).hint("psql loads a single file: zstd -dc FILE | psql -c '\\copy TABLE FROM STDIN BINARY'")
-	}
 	o.Dir, o.Jobs, o.Tool = args[0], r.job.jobs, tool()
 	return o, nil
+}
+
+// isSingle tells a file, or a stream, from a folder and from what is not there.
+func isSingle(path string) bool {
+	info, err := os.Stat(path)
+	return path == "-" || err == nil && !info.IsDir()
+}
+
+// openSingle opens a single file or a stream; nil: the path is a folder, or not there.
+func (a *app) openSingle(c *cobra.Command, path string) (*restore.File, error) {
+	if !isSingle(path) {
+		return nil, nil
+	}
+	if path == "-" && isTerminal(a.stdin) {
+		return nil, usagef("standard input is a terminal, and no data file").hint("give a file, or a stream from a pipe")
+	}
+	return restore.OpenFile(c.Context(), path, a.stdin)
 }
 
 func (a *app) restore(c *cobra.Command, r *restoreFlags, args []string) error {
 	o, err := r.options(a, c, args)
 	if err != nil {
 		return err
+	}
+	file, err := a.openSingle(c, args[0])
+	if err != nil {
+		return err
+	}
+	if file != nil {
+		defer file.Close()
+		o.Origin = file
 	}
 	sum, tracker, err := a.runRestore(c.Context(), r.job, o, r.yes)
 	if err != nil {

@@ -23,7 +23,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			"file with the place and the kind of the damage. With --against (or -d) it also asks a\n" +
 			"server whether a restore would begin there, and writes nothing to that database.",
 		Args: exactly(1, 1, "the DIR or FILE (\"-\": standard input)"),
-		Annotations: map[string]string{usageLines: "verify [OPTION]... DIR|FILE|-\nverify [OPTION]... DIR --against DSN", exitLines: "0,1,2,3,130",
+		Annotations: map[string]string{usageLines: "verify [OPTION]... DIR|FILE|-\nverify [OPTION]... DIR|FILE|- --against DSN", exitLines: "0,1,2,3,130",
 			environment: connectionEnvironment + "\nPGHAUL_PG_BINDIR\tfolder of pg_restore (as --pg-bindir)"},
 		Example: "  pghaul verify shop-2026-11-30\n  pghaul verify - < orders.pgcopy.zst\n" +
 			"  pghaul verify shop-2026-11-30 --against \"service=standby dbname=shop\" --data-only --dry-load\n" +
