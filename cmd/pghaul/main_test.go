@@ -45,6 +45,7 @@ var databases atomic.Int64
 //	edit FILE TEXT NEW       replaces a text that the file must hold
 //	copydump DIR DIR         copies a folder with all that is in it
 //	rename FILE FILE
+//	matches [-lines] SCHEMA FILE  validates JSON by a schema of docs/schema
 func TestScripts(t *testing.T) {
 	cluster := pgtest.Cluster(t)
 	newDB := func(name string) string {
@@ -64,9 +65,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"flip":  flip,
-			"cut":   cut,
+			"exits":   exits,
+			"matches": matches,
+			"flip":    flip,
+			"cut":     cut,
 			"poke": func(ts *testscript.TestScript, neg bool, args []string) {
 				change(ts, neg, args, 3, func(b []byte) []byte {
 					with, err := hex.DecodeString(args[2])
