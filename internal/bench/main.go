@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,6 +48,7 @@ type bench struct {
 
 	cluster *pgcluster.Cluster
 	work    string
+	load    yardstick.Load // all tables
 	results []*result
 }
 
@@ -102,15 +104,21 @@ func (b *bench) run(ctx context.Context) (err error) {
 }
 
 func (b *bench) sql(db, sql string) error {
+	_, err := b.ask(db, sql)
+	return err
+}
+
+// ask gives what psql prints.
+func (b *bench) ask(db, sql string) (string, error) {
 	cmd := exec.Command(filepath.Join(b.cluster.BinDir(), "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", b.cluster.DSN(db), "-c", sql)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
-	return nil
+	return string(bytes.TrimSpace(out)), nil
 }
 
-// seed makes the tables that were measured in the mailing-list threads about COPY, see docs/benchmarks.md.
+// seed makes the tables that were measured in the mailing-list threads about COPY.
 func (b *bench) seed() error {
 	fmt.Fprintln(os.Stderr, "making the tables")
 	if err := b.sql("postgres", "CREATE DATABASE bench"); err != nil {
@@ -120,11 +128,20 @@ func (b *bench) seed() error {
 		if err := b.sql("bench", t.CreateSQL(b.scale)); err != nil {
 			return err
 		}
+		b.load.Rows += t.Rows(b.scale)
+		b.load.Datums += t.Rows(b.scale) * int64(t.Columns)
 	}
 	for _, sql := range []string{"VACUUM ANALYZE", "CHECKPOINT"} {
 		if err := b.sql("bench", sql); err != nil {
 			return err
 		}
+	}
+	size, err := b.ask("bench", "SELECT sum(pg_table_size(oid)) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'")
+	if err != nil {
+		return err
+	}
+	if b.load.TableBytes, err = strconv.ParseInt(size, 10, 64); err != nil {
+		return err
 	}
 	return nil
 }
@@ -349,6 +366,28 @@ func (b *bench) print() {
 		}
 		fmt.Println(line)
 	}
+	fmt.Printf("\nin the layout of pghaul bench, against pg_dump and pg_restore of -Z0:\n%s", b.layout())
+}
+
+// layout writes the same medians in the layout of 2009. The peer that speaks of the same work is the reference.
+func (b *bench) layout() string {
+	references := map[string]float64{}
+	for _, r := range b.results {
+		if strings.HasSuffix(r.name, "-Z0") {
+			job, _, _ := strings.Cut(r.name, ":")
+			references[job] = median(r.wall).Seconds()
+		}
+	}
+	var lines []yardstick.Line
+	for _, r := range b.results {
+		job, _, _ := strings.Cut(r.name, ":")
+		reference := references[job]
+		if strings.HasSuffix(r.name, "-Z0") {
+			reference = 0
+		}
+		lines = append(lines, b.load.Line(r.name, median(r.wall).Seconds(), reference))
+	}
+	return yardstick.Layout(lines)
 }
 
 // size is the sum of the files below a folder in bytes.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
+	"github.com/bytehaul/pghaul/internal/show"
 )
 
 const (
@@ -38,8 +39,16 @@ func (b *bench) network(ctx context.Context) error {
 		}
 	}
 	b.report.Network = n
-	b.say("connection: round trip %.0f µs, receives %.0f MB/s, sends %.0f MB/s", n.RTTMicros, n.ReceiveMBs, n.SendMBs)
+	b.say("connection: a round trip takes %.0f µs; COPY receives %.0f MB/s%s", n.RTTMicros, n.ReceiveMBs, sends(n))
 	return nil
+}
+
+// sends is the rate of sending, where it was measured.
+func sends(n Network) string {
+	if n.SendMBs <= 0 {
+		return ""
+	}
+	return ", sends " + show.Rate(n.SendMBs*1e6)
 }
 
 // roundTrip gives the microseconds of an empty statement.

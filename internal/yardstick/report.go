@@ -123,14 +123,25 @@ type Bound struct {
 	Sentence string `json:"sentence"`
 }
 
-// line makes a line of the 2009 layout.
-func (t *Tabled) line(name string, seconds, reference float64) Line {
-	l := Line{Name: name, Seconds: seconds, TableMBs: per(float64(t.TableBytes)/1e6, seconds), KRows: per(float64(t.Rows)/1e3, seconds),
-		MDatums: per(float64(t.Rows)*float64(t.Columns)/1e6, seconds)}
+// Load is what a measure moves: a table, or several.
+type Load struct {
+	Rows       int64
+	Datums     int64 // rows × columns
+	TableBytes int64 // on the server, without indexes
+}
+
+// Line makes a line of the 2009 layout out of the seconds that a measure took. reference is what the speed-up is against; 0: it has none.
+func (l Load) Line(name string, seconds, reference float64) Line {
+	line := Line{Name: name, Seconds: seconds, TableMBs: per(float64(l.TableBytes)/1e6, seconds), KRows: per(float64(l.Rows)/1e3, seconds), MDatums: per(float64(l.Datums)/1e6, seconds)}
 	if reference > 0 {
-		l.Speedup = per(reference, seconds)
+		line.Speedup = per(reference, seconds)
 	}
-	return l
+	return line
+}
+
+// line is Load.Line for one table.
+func (t *Tabled) line(name string, seconds, reference float64) Line {
+	return Load{t.Rows, t.Rows * int64(t.Columns), t.TableBytes}.Line(name, seconds, reference)
 }
 
 // stages makes the stages of measures that each hold all before them but for the last, the key, which is its own.

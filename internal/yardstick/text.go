@@ -53,15 +53,22 @@ func (r *Report) settings() string {
 // scanText writes the lines of a table in the layout of 2009.
 func (r *Report) scanText(b *strings.Builder, t *Tabled) {
 	fmt.Fprintf(b, "\n%s: %s × %s, %s\n", t.Name, show.Plural(t.Rows, "row", "rows"), show.Plural(int64(t.Columns), "column", "columns"), show.Size(t.TableBytes))
-	g := show.NewGrid("  ", ">Time (s)", ">Speedup", ">Table MB/s", ">KRows/s", ">MDatums/s", "Name")
-	for _, l := range t.Scans {
-		name := l.Name
-		if strings.HasPrefix(name, "server: ") {
-			name += " to " + r.Discards
+	lines := slices.Clone(t.Scans)
+	for i := range lines {
+		if strings.HasPrefix(lines[i].Name, "server: ") {
+			lines[i].Name += " to " + r.Discards
 		}
-		g.Row(fmt.Sprintf("%.3f", l.Seconds), factor(l.Speedup), show.Fixed(l.TableMBs), show.Fixed(l.KRows), show.Fixed(l.MDatums), name)
 	}
-	b.WriteString(g.String())
+	b.WriteString(Layout(lines))
+}
+
+// Layout writes lines under the headings of 2009.
+func Layout(lines []Line) string {
+	g := show.NewGrid("  ", ">Time (s)", ">Speedup", ">Table MB/s", ">KRows/s", ">MDatums/s", "Name")
+	for _, l := range lines {
+		g.Row(fmt.Sprintf("%.3f", l.Seconds), factor(l.Speedup), show.Fixed(l.TableMBs), show.Fixed(l.KRows), show.Fixed(l.MDatums), l.Name)
+	}
+	return g.String()
 }
 
 // factor is a speed-up; a reference has none.
@@ -139,12 +146,9 @@ func (r *Report) placeText(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nDisk of %s: writes %s with its fsync, reads %s (%s, %s); an fsync takes %.2f ms\n", show.Text(cmp.Or(d.Dir, ".")), show.Rate(d.WriteMBs*1e6), show.Rate(d.ReadMBs*1e6),
 		show.Size(d.Bytes), how, d.FsyncMillis)
-	kind, sends := "TCP", ""
+	kind := "TCP"
 	if n.Unix {
 		kind = "unix socket"
 	}
-	if n.SendMBs > 0 {
-		sends = ", sends " + show.Rate(n.SendMBs*1e6)
-	}
-	fmt.Fprintf(b, "Connection (%s): a round trip takes %.0f µs; COPY receives %s%s\n", kind, n.RTTMicros, show.Rate(n.ReceiveMBs*1e6), sends)
+	fmt.Fprintf(b, "Connection (%s): a round trip takes %.0f µs; COPY receives %s%s\n", kind, n.RTTMicros, show.Rate(n.ReceiveMBs*1e6), sends(n))
 }
