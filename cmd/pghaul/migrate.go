@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bytehaul/pghaul/dump"
+	"github.com/bytehaul/pghaul/internal/filter"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
 	"github.com/bytehaul/pghaul/internal/show"
@@ -17,15 +19,15 @@ import (
 
 // migrateFlags are migrate's flags as given.
 type migrateFlags struct {
-	job         *jobFlags
-	where       []string
-	largeObject bool
-	noLarge     bool
-	onExisting  string
-	yes         bool
-	dryRun      bool
-	from        dump.Options
-	to          restore.Options
+	job        *jobFlags
+	where      []string
+	filters    []string
+	large      largeObjects
+	onExisting string
+	yes        bool
+	dryRun     bool
+	from       dump.Options
+	to         restore.Options
 }
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -64,18 +66,14 @@ func (a *app) migrateCommand() *cobra.Command {
 func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 	from, to := &m.from, &m.to
 	groupOf(c, "What to migrate", false, func(f flags) {
-		f.list(&from.Tables, "table", "t", "PATTERN", "these tables only, with what they need")
-		f.list(&from.ExcludeTables, "exclude-table", "T", "PATTERN", "not these tables")
-		f.list(&from.Schemas, "schema", "n", "PATTERN", "these schemas only")
-		f.list(&from.ExcludeSchemas, "exclude-schema", "N", "PATTERN", "not these schemas")
-		f.list(&from.ExcludeTableData, "exclude-table-data", "", "PATTERN", "not the rows of these tables")
-		f.boolean(&from.StrictNames, "strict-names", "", "every PATTERN must match something")
+		f.parts(&to.Choice, &m.filters)
+		f.list(&from.ForeignServers, "include-foreign-data", "", "SERVER", "rows of the foreign tables of these servers too")
 		f.list(&m.where, "where", "", "TABLE:CONDITION", "of this table only the rows that meet an SQL condition")
 		f.boolean(&to.DataOnly, "data-only", "", "rows and sequences, into tables that exist")
 		f.boolean(&to.SchemaOnly, "schema-only", "", "definitions, no rows")
 		f.boolean(&from.NoUnloggedData, "no-unlogged-data", "", "not the rows of unlogged tables")
-		f.boolean(&m.largeObject, "large-objects", "", "large objects too, when only parts are copied")
-		f.boolean(&m.noLarge, "no-large-objects", "", "no large objects")
+		f.sections(&to.Sections, restore.Sections...)
+		m.large.flags(f, "copied")
 		f.boolean(&to.NoOwner, "no-owner", "", "leave ownership to the user that connects to DST")
 		f.boolean(&to.NoPrivileges, "no-privileges", "", "no GRANTs")
 		f.boolean(&to.NoComments, "no-comments", "", "no comments")
@@ -92,6 +90,9 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 	})
 	groupOf(c, "Into the target", false, func(f flags) {
 		f.boolean(&to.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
+		f.boolean(&to.Clean, "clean", "", "drop what is to be made anew; with --create: the database")
+		f.boolean(&to.IfExists, "if-exists", "", "with --clean: say nothing of what is not there")
+		f.list(&to.Map, "map", "", "OLD=NEW", "a schema, or a table (SCHEMA.TABLE=SCHEMA.TABLE),\nunder another name")
 		f.choice(&m.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
 		f.boolean(&to.DisableTriggers, "disable-triggers", "", "rows go past the triggers and foreign keys of tables\nthat exist; foreign keys are checked afterwards")
 		f.boolean(&to.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
@@ -123,11 +124,9 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 
 // options checks the flags and gives each side its own.
 func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err error) {
-	for _, pair := range [][]string{{"data-only", "schema-only"}, {"data-only", "create"}, {"resume", "no-journal"}, {"journal-schema", "no-journal"}, {"large-objects", "no-large-objects"},
-		{"snapshot", "serializable-deferrable"}} {
-		if err := exclusive(c, pair...); err != nil {
-			return err
-		}
+	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "clean data-only", "data-only create", "resume no-journal", "journal-schema no-journal",
+		"snapshot serializable-deferrable"); err != nil {
+		return err
 	}
 	from, to := &m.from, &m.to
 	if from.DSN, err = (&connection{}).source(args[:1]); err != nil {
@@ -142,28 +141,61 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 	if from.Where, err = parseWhere(m.where); err != nil {
 		return err
 	}
-	if c.Flags().Changed("large-objects") || c.Flags().Changed("no-large-objects") {
-		with := m.largeObject && !m.noLarge
-		from.LargeObjects = &with
+	if from.LargeObjects, err = m.large.choice(c); err != nil {
+		return err
 	}
+	to.LargeObjects = from.LargeObjects
 	if c.Flags().Changed("search-path") {
 		if err := restore.CheckSearchPath(to.SearchPath); err != nil {
 			return usagef("option --search-path: %v", err).hint("names of schemas with commas between, in double quotes where they are not in lower case")
 		}
 	}
+	for _, given := range to.Map {
+		if err := restore.CheckMap(given); err != nil {
+			return usagef("option --map: %v", err).hint("write SCHEMA=SCHEMA, or SCHEMA.TABLE=SCHEMA.TABLE")
+		}
+	}
 	to.OnExisting = restore.OnExisting(m.onExisting)
+	rowsAlone := to.DataOnly || slices.Contains(to.Sections, restore.SectionData) && !slices.Contains(to.Sections, restore.SectionPreData)
 	switch {
-	case to.OnExisting != restore.Fail && !to.DataOnly:
+	case to.IfExists && !to.Clean:
+		return usagef("option --if-exists is for what --clean drops").hint("add --clean")
+	case to.OnExisting != restore.Fail && !rowsAlone:
 		return usagef("option --on-existing is for tables that are there already").hint("add --data-only")
-	case to.DisableTriggers && !to.DataOnly:
+	case to.DisableTriggers && !rowsAlone:
 		return usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
 	case !m.yes && !m.dryRun && !isTerminal(a.stdin):
 		return usagef("migrate asks before each phase, and there is no terminal to ask at").hint("give --yes to run through, with --stop-after PHASE to end in between")
 	}
-	from.DataOnly, from.SchemaOnly, from.PgBinDir = to.DataOnly, to.SchemaOnly, to.PgBinDir
 	from.Jobs, from.Tool, to.Jobs, to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
-	to.Schemas, to.ExcludeSchemas, to.ExcludeTables = from.Schemas, from.ExcludeSchemas, from.ExcludeTables
-	return nil
+	return m.share(a)
+}
+
+// share gives the source's side what is chosen.
+func (m *migrateFlags) share(a *app) error {
+	from, to := &m.from, &m.to
+	from.Tables, from.ExcludeTables, from.Schemas, from.ExcludeSchemas = to.Tables, to.ExcludeTables, to.Schemas, to.ExcludeSchemas
+	from.Extensions, from.ExcludeExtensions, from.ExcludeTableData, from.StrictNames = to.Extensions, to.ExcludeExtensions, to.ExcludeTableData, to.StrictNames
+	from.DataOnly, from.SchemaOnly, from.PgBinDir = to.DataOnly, to.SchemaOnly, to.PgBinDir
+	err := a.readFilters(m.filters, func(r filter.Rule) string {
+		why := filterRestore(&to.Choice, r)
+		if filterDump(from, r) == "" {
+			return ""
+		}
+		return why
+	})
+	to.ExcludeTableData, to.StrictNames = nil, false // the source has seen to them
+	for _, s := range to.Sections {
+		if s == restore.SectionSequences { // which a source reads in any case
+			continue
+		}
+		from.Sections = append(from.Sections, s)
+	}
+	if len(to.Sections) > 0 && len(from.Sections) == 0 {
+		none := false
+		from.Sections, from.LargeObjects = []string{dump.Data}, &none
+	}
+	return err
 }
 
 func (a *app) migrate(c *cobra.Command, m *migrateFlags, args []string) error {
