@@ -84,6 +84,8 @@ var rules = map[string]rule{
 	// Rows as text, for cat: what the server's output functions would print.
 	"internal/rowtext":   {ours: []string{"format"}, others: []string{pgx, "golang.org/x/text"}},
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
+	// What the terminal UI asks of servers and disks.
+	"internal/workbench": {ours: []string{"dump", "internal/pg", "internal/shelf"}},
 	"tui":                {ours: []string{"dump", "restore", "format", "internal/progress", "internal/report", "internal/show"}, others: []string{charm}},
 
 	// Pictures of the terminal UI, made of jobs that pretend.
