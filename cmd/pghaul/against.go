@@ -67,7 +67,7 @@ func (v *againstFlags) asked(c *cobra.Command) bool {
 // firstOfServer is the first given flag that makes no sense without a server.
 func (v *againstFlags) firstOfServer(c *cobra.Command) string {
 	names := []string{"rehearse", "dry-load", "pg-bindir", "data-only", "schema-only", "section", "large-objects", "no-large-objects", "create", "on-existing", "allow-cast",
-		"drop-column", "no-owner", "no-privileges", "role", "journal-schema", "no-journal", "host", "port", "username"}
+		"drop-column", "no-owner", "no-privileges", "role", "journal-schema", "no-journal", "host", "port", "username", "no-password", "password"}
 	for _, name := range append(names, choiceNames...) {
 		if c.Flags().Changed(name) {
 			return name
@@ -125,6 +125,9 @@ func (a *app) check(c *cobra.Command, v *againstFlags, path string) error {
 	if file != nil {
 		defer file.Close()
 		o.Origin = file
+	}
+	if err := a.login(c, &v.conn.passwords, o.DSN); err != nil {
+		return err
 	}
 	found, tracker, err := a.runCheck(c.Context(), v.job, o)
 	if err != nil {

@@ -97,6 +97,9 @@ func (a *app) bench(c *cobra.Command, b *benchFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.login(c, &b.conn.passwords, o.DSN); err != nil {
+		return err
+	}
 	o.Say = func(line string) {
 		if !a.quiet {
 			fmt.Fprintf(a.stderr, "pghaul: %s\n", show.Line(line))

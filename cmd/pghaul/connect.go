@@ -12,6 +12,7 @@ import (
 // connection is what psql's connection options say.
 type connection struct {
 	host, port, user, database string
+	passwords                  passwords
 }
 
 func (k *connection) flags(c *cobra.Command) {
@@ -20,6 +21,7 @@ func (k *connection) flags(c *cobra.Command) {
 		f.text(&k.host, "host", "h", "HOSTNAME", "server's host name or socket folder")
 		f.text(&k.port, "port", "p", "PORT", "server's port")
 		f.text(&k.user, "username", "U", "USERNAME", "user to connect as")
+		k.passwords.flags(f)
 	})
 }
 

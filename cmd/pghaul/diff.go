@@ -65,6 +65,9 @@ func (a *app) diff(c *cobra.Command, d *diffFlags, args []string) (err error) {
 		return err
 	}
 	o.Dir = args[0]
+	if err := a.login(c, &d.conn.passwords, o.DSN); err != nil {
+		return err
+	}
 	r, err := restore.Diff(c.Context(), o)
 	if err != nil {
 		return err

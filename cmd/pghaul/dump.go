@@ -198,6 +198,9 @@ func (a *app) dump(c *cobra.Command, d *dumpFlags, args []string) error {
 		}
 		o.Out = a.stdout
 	}
+	if err := a.login(c, &d.conn.passwords, o.DSN); err != nil {
+		return err
+	}
 	sum, tracker, err := a.runDump(c.Context(), d.job, o)
 	if err != nil || d.to == "-" {
 		return err

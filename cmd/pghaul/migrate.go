@@ -26,6 +26,7 @@ type migrateFlags struct {
 	onExisting string
 	yes        bool
 	dryRun     bool
+	passwords  passwords
 	from       dump.Options
 	to         restore.Options
 }
@@ -109,6 +110,7 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 			f.text(&to.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_dump and pg_restore (else PATH, then the\nusual places)")
 		})
 		m.job.flags(c, "parallel connections to each server")
+		groupOf(c, "Connection options", false, m.passwords.flags)
 		return
 	}
 	groupOf(c, "Your hand", false, func(f flags) {
@@ -120,6 +122,7 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 		f.text(&to.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_dump and pg_restore (else PATH, then the\nusual places)")
 	})
 	m.job.flags(c, "parallel connections to each server")
+	groupOf(c, "Connection options", false, m.passwords.flags)
 }
 
 // options checks the flags and gives each side its own.
@@ -168,7 +171,10 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 		return usagef("migrate asks before each phase, and there is no terminal to ask at").hint("give --yes to run through, with --stop-after PHASE to end in between")
 	}
 	from.Jobs, from.Tool, to.Jobs, to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
-	return m.share(a)
+	if err := m.share(a); err != nil {
+		return err
+	}
+	return a.login(c, &m.passwords, from.DSN, to.DSN)
 }
 
 // share gives the source's side what is chosen.

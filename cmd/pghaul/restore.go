@@ -167,6 +167,9 @@ func (a *app) restore(c *cobra.Command, r *restoreFlags, args []string) error {
 		defer file.Close()
 		o.Origin = file
 	}
+	if err := a.login(c, &r.conn.passwords, o.DSN); err != nil {
+		return err
+	}
 	sum, tracker, err := a.runRestore(c.Context(), r.job, o, r.yes)
 	if err != nil {
 		return err
