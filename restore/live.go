@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/bytehaul/pghaul/internal/flow"
@@ -112,9 +111,13 @@ func (j *job) recheck(ctx context.Context) (missing bool, err error) {
 	}
 	for _, t := range j.plan.tables {
 		var left []int
+		waiting := make(map[int]bool, len(t.left))
+		for _, i := range t.left {
+			waiting[i] = true
+		}
 		for i := range t.entry.Segments {
 			seg := &t.entry.Segments[i]
-			if j.journal.done(t, seg) || slices.Contains(t.left, i) {
+			if waiting[i] || j.journal.done(t, seg) {
 				continue
 			}
 			left = append(left, i)
@@ -123,7 +126,7 @@ func (j *job) recheck(ctx context.Context) (missing bool, err error) {
 		}
 		if len(left) > 0 {
 			missing = true
-			t.left, t.started = left, false
+			t.left = left
 			j.o.Tracker.Warn("table %s lost its rows with the target's crash: they are copied again", t.name)
 		}
 	}

@@ -30,7 +30,7 @@ type loadTable struct {
 
 	left    []int // segments that no worker has taken, guarded by the queue
 	running int
-	started bool
+	bytes   int64 // of what is left, for the queue
 }
 
 // config tells that the table belongs to an extension, which fills it in part when it is made.
@@ -42,13 +42,17 @@ func (t *loadTable) done() bool { return len(t.left) == 0 && t.running == 0 }
 // bytesLeft counts what no worker has taken yet.
 func (t *loadTable) bytesLeft() (n int64) {
 	for _, i := range t.left {
-		if s := &t.entry.Segments[i]; counted(s) {
-			n += s.RawBytes
-		} else {
-			n += s.StoredBytes
-		}
+		n += sizeOf(&t.entry.Segments[i])
 	}
 	return n
+}
+
+// sizeOf gives the size of a segment, which is an estimate before it is counted.
+func sizeOf(s *format.ManifestSegment) int64 {
+	if counted(s) {
+		return s.RawBytes
+	}
+	return s.StoredBytes
 }
 
 // sentColumns are the columns that go to the target, in the order of the files: all but the dropped ones.

@@ -14,7 +14,7 @@ import (
 func tableOf(name format.Name, segments ...int64) *loadTable {
 	t := &loadTable{entry: &format.ManifestTable{Name: name}}
 	for i, n := range segments {
-		t.entry.Segments = append(t.entry.Segments, format.ManifestSegment{RawBytes: n})
+		t.entry.Segments = append(t.entry.Segments, format.ManifestSegment{StoredFile: format.StoredFile{StoredBytes: n}, RawBytes: n})
 		t.left = append(t.left, i)
 	}
 	return t

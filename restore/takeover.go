@@ -180,10 +180,16 @@ func remaining(table string, planned, done []format.ManifestSegment) (left []for
 			}
 			left = append(left, format.ManifestSegment{StoredFile: format.StoredFile{Path: flow.SegmentName(table, pages), StoredBytes: bytes}, CTIDRange: pages})
 		}
+		for len(done) > 0 { // both are in the order of their pages: what ends before this segment ends before all behind it
+			if _, until := span(done[0]); until > at {
+				break
+			}
+			done = done[1:]
+		}
 		for _, d := range done {
 			from, until := span(d)
-			if until <= at || from >= to {
-				continue
+			if from >= to {
+				break
 			}
 			piece(at, from)
 			at = max(at, until)
