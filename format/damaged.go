@@ -51,7 +51,7 @@ func FindHeader(p []byte) (h *Header, end int, ok bool) {
 			continue
 		}
 		h := &Header{Major: Major, Minor: Minor}
-		if decodeMeta(c.Payload, &h.Meta) != nil {
+		if decodeMeta(c.Payload, &h.Meta, nil) != nil {
 			continue
 		}
 		h.takeRest(&s)

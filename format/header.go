@@ -59,7 +59,8 @@ type Header struct {
 	Stored       *StoredSum // nil where there is no stor chunk
 	Extra        []Chunk    // chunks that this version does not know, in order
 
-	meta []byte // META as read or as encoded
+	meta  []byte // META as read or as encoded
+	known *Metas // of other files; nil: none
 }
 
 // Chunk is one chunk of a header.
@@ -177,7 +178,7 @@ func (h *Header) UnmarshalBinary(p []byte) error {
 	if want := int64(fixedHeader) + int64(binary.BigEndian.Uint32(p[fixedHeader-4:])); want != int64(len(p)) {
 		return headerError(int64(fixedHeader)-4, ErrHeader, "header of %d bytes, but %d are there", want, len(p))
 	}
-	*h = Header{}
+	*h = Header{known: h.known}
 	s := chunkScanner{p: p, at: fixedHeader}
 	for i := 0; s.at < len(p); i++ {
 		at := int64(s.at)
@@ -210,7 +211,7 @@ func (h *Header) takeChunk(i int, at int64, tag string, payload []byte) error {
 		err = h.takeHaul(payload)
 	case i == 1:
 		h.meta = bytes.Clone(payload)
-		err = decodeMeta(payload, &h.Meta)
+		err = decodeMeta(payload, &h.Meta, h.known)
 	case i == 2:
 		h.Totals, h.TotalsKnown, err = parseDigest(payload)
 	case i == 3 && tag == tagStored && h.TotalsKnown:

@@ -29,27 +29,34 @@ func notNil[T any](s []T) []T {
 	return s
 }
 
-// decodeMeta reads the payload of META. Unknown keys are passed over: a minor version may add some.
-func decodeMeta(p []byte, m *Meta) error {
+// decodeMeta reads the payload of META. Unknown keys are passed over: a minor version may add some. What other files have alike comes from known, which may be nil.
+func decodeMeta(p []byte, m *Meta, known *Metas) error {
 	if err := checkJSON(p); err != nil {
 		return err
 	}
-	// The columns apart, so that they are counted before they are made.
 	type plain Meta
 	shadow := struct {
 		*plain
+		Server  json.RawMessage `json:"server"`
 		Columns json.RawMessage `json:"columns"`
+		Types   json.RawMessage `json:"types"`
+		Samples json.RawMessage `json:"samples"`
 	}{plain: (*plain)(m)}
 	if err := json.Unmarshal(p, &shadow); err != nil {
 		return err
 	}
+	// The columns are counted before they are made.
 	if n := countElements(shadow.Columns); n > MaxColumns {
 		return &Error{Kind: ErrLimit, Err: fmt.Errorf("%d columns, more than %d", n, MaxColumns)}
 	}
 	if shadow.Columns == nil {
 		return errors.New("no columns")
 	}
-	return json.Unmarshal(shadow.Columns, &m.Columns)
+	if known == nil {
+		known = &Metas{}
+	}
+	return errors.Join(known.servers.decode(shadow.Server, &m.Server), known.columns.decode(shadow.Columns, &m.Columns),
+		known.types.decode(shadow.Types, &m.Types), known.samples.decode(shadow.Samples, &m.Samples))
 }
 
 // checkJSON bounds what decoding a document can allocate: a list of empty values takes a hundred times the memory of its text,

@@ -40,8 +40,10 @@ type Reader struct {
 }
 
 // NewReader finds out whether r is compressed and reads the header. It buffers, and wants to read r to its end. If r has a Name, as an [os.File], errors bear it.
-func NewReader(r io.Reader) (*Reader, error) {
-	z := &Reader{br: bufio.NewReaderSize(r, readBuffer), sum: xxh3.New128()}
+func NewReader(r io.Reader) (*Reader, error) { return newReader(r, nil) }
+
+func newReader(r io.Reader, known *Metas) (*Reader, error) {
+	z := &Reader{h: &Header{known: known}, br: bufio.NewReaderSize(r, readBuffer), sum: xxh3.New128()}
 	if named, ok := r.(interface{ Name() string }); ok {
 		z.file = named.Name()
 	}
@@ -62,13 +64,13 @@ func (r *Reader) start() error {
 	if err != nil {
 		return err
 	}
-	r.h = new(Header)
 	if err := r.h.UnmarshalBinary(p); err != nil {
 		if r.compressed {
 			err = decodedError(err)
 		}
 		return err
 	}
+	r.h.known = nil
 	r.hlen = int64(len(p))
 	if r.compressed {
 		r.off = int64(headerFrameLen(len(p)))

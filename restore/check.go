@@ -90,7 +90,7 @@ func (c *checker) run(ctx context.Context) error {
 		return err
 	}
 	c.report.Target = j.o.DSN.String()
-	if err := c.verify(ctx); err != nil {
+	if err := c.verify(ctx, j.m); err != nil {
 		return err
 	}
 	j.verified = c.report.Files
@@ -116,7 +116,7 @@ func (c *checker) unreadable(ctx context.Context, why error) error {
 	if errors.Is(why, os.ErrNotExist) && !errors.Is(why, format.ErrUnfinished) || c.DSN == nil {
 		return why
 	}
-	if err := c.verify(ctx); err != nil {
+	if err := c.verify(ctx, nil); err != nil {
 		return err
 	}
 	if c.report.Files.OK() { // it is not the dump that is wrong
@@ -126,9 +126,9 @@ func (c *checker) unreadable(ctx context.Context, why error) error {
 }
 
 // verify looks at the files. A dry load counts its own rows.
-func (c *checker) verify(ctx context.Context) (err error) {
+func (c *checker) verify(ctx context.Context, m *format.Manifest) (err error) {
 	c.phase(PhaseVerify)
-	o := VerifyOptions{Path: c.Dir, Jobs: c.Jobs, Tracker: c.Tracker, Control: c.Control}
+	o := VerifyOptions{Path: c.Dir, Jobs: c.Jobs, Tracker: c.Tracker, Control: c.Control, manifest: m}
 	if c.DryLoad {
 		o.Tracker = nil
 	}

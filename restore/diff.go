@@ -124,14 +124,13 @@ func (j *job) diffTables(ctx context.Context, r *DiffReport, types, f *findings)
 }
 
 // diffTable compares one table that is there.
-func (j *job) diffTable(ctx context.Context, d *DiffTable, t *loadTable, target []pg.TargetColumn, graph pg.Types, types, f *findings) error {
+func (j *job) diffTable(ctx context.Context, d *DiffTable, t *loadTable, target []pg.TargetColumn, graph *targetTypes, types, f *findings) error {
 	before := len(f.list)
 	if !t.checkKind(f) {
 		d.Refused = true
 		return nil
 	}
-	there, err := j.fitColumns(ctx, t, target, graph)
-	if err != nil {
+	if err := j.fitColumns(ctx, t, target, graph); err != nil {
 		return err
 	}
 	for _, list := range [][]fit{t.fits, t.filled} {
@@ -142,9 +141,9 @@ func (j *job) diffTable(ctx context.Context, d *DiffTable, t *loadTable, target 
 		}
 	}
 	t.emptyFindings(f, target)
-	matchTypes(types, t, t.sourceTypes(), there)
+	matchTypes(types, t, t.sourceTypes(), graph)
 	if t.staged {
-		if err := j.checkStaging(ctx, f, t); err != nil {
+		if err := j.checkStaging(ctx, f, t, graph); err != nil {
 			return err
 		}
 	}

@@ -102,6 +102,7 @@ func withHint(err error, text string) error { return hint.With(err, text) }
 type findings struct {
 	phase string
 	list  []Finding
+	told  map[Finding]bool // by once
 }
 
 func (f *findings) add(x Finding) { f.list = append(f.list, x) }
@@ -114,7 +115,11 @@ func (f *findings) bad(object, fromDump, target, hint string) {
 // once is bad for what several tables find alike.
 func (f *findings) once(object, fromDump, target, hint string) {
 	x := Finding{SeverityError, object, fromDump, target, hint}
-	if !slices.Contains(f.list, x) {
+	if f.told == nil {
+		f.told = map[Finding]bool{}
+	}
+	if !f.told[x] {
+		f.told[x] = true
 		f.add(x)
 	}
 }

@@ -19,6 +19,7 @@ type folder struct {
 	path     string
 	root     *os.Root
 	manifest *format.Manifest
+	metas    format.Metas
 }
 
 // openFolder reads the manifest of a dump. The caller closes it.
@@ -84,7 +85,7 @@ func (d *folder) open(t *format.ManifestTable, i int) (fs.File, *format.Reader, 
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := format.NewReader(f)
+	r, err := d.metas.NewReader(f)
 	if err != nil {
 		_ = f.Close() // it was only read
 		return nil, nil, nameFile(err, path)
@@ -126,6 +127,7 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 	if !j.o.parts.rows {
 		return nil
 	}
+	shared := knownTypes{}
 	for _, t := range j.plan.tables {
 		if len(t.entry.Segments) == 0 || j.damaged[t.entry.Segments[0].Path] {
 			continue
@@ -138,7 +140,7 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 			f.bad(t.entry.Segments[0].Path, err.Error(), "", damagedHint)
 			continue
 		}
-		t.types, t.samples = j.plan.mapped.types(meta.Types), meta.Samples
+		t.known = shared.of(meta, j.plan.mapped)
 	}
 	return nil
 }
@@ -160,7 +162,7 @@ func (j *job) checkFiles(ctx context.Context, f *findings) error {
 		}
 		return nil
 	}
-	report, err := Verify(ctx, VerifyOptions{Path: j.o.Dir, Jobs: j.o.Jobs})
+	report, err := Verify(ctx, VerifyOptions{Path: j.o.Dir, Jobs: j.o.Jobs, manifest: j.folder.manifest})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -54,17 +55,38 @@ func (j *job) setSequences(ctx context.Context, wanted func(pg.Qualified) bool) 
 	if err != nil {
 		return err
 	}
+	var there []format.Sequence
 	for i, s := range list {
 		if missing[names[i]] {
 			j.gap(0, Gap{Kind: "SEQUENCE SET", Name: names[i].String(), SQLState: pg.StateUndefinedTable, Message: "no such sequence"})
 			continue
 		}
+		there = append(there, s)
+	}
+	for part := range slices.Chunk(there, sequenceBatch) {
+		if err := j.setEach(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sequenceBatch is the number of sequences that are set in one statement.
+const sequenceBatch = 500
+
+// setEach sets sequences together, and one by one when that fails: setting one twice does no harm.
+func (j *job) setEach(ctx context.Context, list []format.Sequence) error {
+	if err := j.leader.SetSequences(ctx, list); err == nil {
+		return nil
+	}
+	for _, s := range list {
 		err := j.leader.SetSequence(ctx, s)
 		if err != nil && (pg.State(err) == "" || ctx.Err() != nil) {
 			return err
 		}
 		if err != nil {
-			j.gap(0, Gap{Kind: "SEQUENCE SET", Name: names[i].String(), SQLState: pg.State(err), Message: err.Error()})
+			q := pg.Qualified{Schema: s.Schema, Name: s.Name}
+			j.gap(0, Gap{Kind: "SEQUENCE SET", Name: q.String(), SQLState: pg.State(err), Message: err.Error()})
 		}
 	}
 	return nil

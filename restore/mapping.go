@@ -187,6 +187,10 @@ func (m *mapping) empty() bool { return len(m.schemas)+len(m.tables) == 0 }
 
 // columns gives columns as they are on the target: their types may lie in a schema of another name.
 func (m *mapping) columns(list []format.Column) []format.Column {
+	if len(m.schemas) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
 	for i := range list {
 		list[i].TypeSchema = m.schema(list[i].TypeSchema)
 	}

@@ -11,11 +11,13 @@ import (
 	"github.com/bytehaul/pghaul/internal/pg"
 )
 
-// fit decides how the rows of a table go into its target, and adds all that is wrong to f. types is the graph of the target's columns; types that it lacks and the
-// dump's values need are looked up by name.
-func (j *job) fit(ctx context.Context, f *findings, t *loadTable, target []pg.TargetColumn, types pg.Types) error {
-	there, err := j.fitColumns(ctx, t, target, types)
-	if err != nil {
+// fit decides how the rows of a table go into its target, and adds all that is wrong to f. types are the target's; those that its columns lack and the
+// dump's values need are looked up by name. What was decided for a table that is alike holds for this one too.
+func (j *job) fit(ctx context.Context, f *findings, t *loadTable, target []pg.TargetColumn, types *targetTypes) error {
+	key, alike := j.alikeFit(t, target), false
+	if twin := types.fitted[key]; twin != nil && key != (fitKey{}) {
+		t.fits, t.filled, t.staged, t.convert, t.graph, t.back, alike = twin.fits, twin.filled, twin.staged, twin.convert, twin.graph, twin.back, true
+	} else if err := j.fitColumns(ctx, t, target, types); err != nil {
 		return err
 	}
 	name := t.into.String()
@@ -25,41 +27,94 @@ func (j *job) fit(ctx context.Context, f *findings, t *loadTable, target []pg.Ta
 			fitFinding(f, name, &list[i], j.o.AllowCast)
 		}
 	}
-	matchTypes(f, t, t.sourceTypes(), there)
-	if err := j.checkOrder(ctx, f, t); err != nil {
+	if err := j.checkOrder(ctx, f, t, types); err != nil {
 		return err
 	}
 	if t.staged {
 		t.freeze = false
-		if err := j.checkStaging(ctx, f, t); err != nil {
+		if err := j.checkStaging(ctx, f, t, types); err != nil {
 			return err
 		}
 	}
-	return j.planConversion(f, t, t.sourceTypes(), there)
+	if alike {
+		return nil
+	}
+	matchTypes(f, t, t.sourceTypes(), types)
+	types.fitted[key] = t
+	return j.planConversion(f, t, t.sourceTypes(), types)
+}
+
+// fitKey is equal for tables of which all is alike that decides how their rows go into their targets. The zero value is of a table that is like no other.
+type fitKey struct {
+	columns *format.Column
+	count   int
+	target  *pg.TargetColumn
+	known   *known
+}
+
+func (j *job) alikeFit(t *loadTable, target []pg.TargetColumn) fitKey {
+	if len(t.columns) == 0 || len(target) == 0 || len(j.o.DropColumns) > 0 { // which name tables
+		return fitKey{}
+	}
+	return fitKey{&t.columns[0], len(t.columns), &target[0], t.known}
+}
+
+// targetTypes are the types of a target that its columns are of, or that the dump's types have the names of.
+type targetTypes struct {
+	byOID  pg.Types
+	byName map[pg.Qualified]*pg.Type
+	plain  map[uint32]format.Type // byOID, for the conversion back
+	asked  map[pg.Qualified]bool  // for by name
+
+	fitted map[fitKey]*loadTable    // tables that others are like
+	rules  map[uint32][]format.Name // on INSERT, by relation; nil: not looked for yet
+	oids   []uint32                 // of the relations that rows go into
+	noTemp *bool                    // whether the role may not make temporary tables; nil: not asked yet
+	server *format.Server           // nil: not asked yet
+}
+
+func newTargetTypes(types pg.Types) *targetTypes {
+	tt := &targetTypes{byOID: pg.Types{}, byName: map[pg.Qualified]*pg.Type{}, plain: map[uint32]format.Type{}, asked: map[pg.Qualified]bool{}, fitted: map[fitKey]*loadTable{}}
+	tt.add(types)
+	return tt
+}
+
+func (tt *targetTypes) add(types pg.Types) {
+	for oid, t := range types {
+		tt.byOID[oid], tt.byName[pg.Qualified{Schema: t.Schema, Name: t.Name}], tt.plain[oid] = t, t, t.Type
+	}
+}
+
+// oid gives the OID of a type by its name.
+func (tt *targetTypes) oid(schema, name format.Name) (oid uint32, ok bool) {
+	twin := tt.byName[pg.Qualified{Schema: schema, Name: name}]
+	if twin == nil {
+		return 0, false
+	}
+	return twin.OID, true
 }
 
 // fitColumns decides what becomes of each column, and finds the target's types of the names that the dump's types have.
-func (j *job) fitColumns(ctx context.Context, t *loadTable, target []pg.TargetColumn, types pg.Types) (map[pg.Qualified]*pg.Type, error) {
+func (j *job) fitColumns(ctx context.Context, t *loadTable, target []pg.TargetColumn, types *targetTypes) error {
 	source := t.sourceTypes()
 	fits := fitTable(t.columns, target, source, loosening{allowCast: j.o.AllowCast, drop: j.dropped(t)})
 	t.fits, t.filled = fits[:len(t.columns)], fits[len(t.columns):]
-	there, err := j.namedTypes(ctx, source, types)
-	if err != nil {
-		return nil, err
+	if err := j.namedTypes(ctx, source, types); err != nil {
+		return err
 	}
 	for i := range t.fits {
 		if t.fits[i].cast {
-			if err := j.checkCast(ctx, &t.fits[i], there); err != nil {
-				return nil, err
+			if err := j.checkCast(ctx, &t.fits[i], types); err != nil {
+				return err
 			}
 		}
 	}
 	// A column of a type without binary input keeps its table from any binary COPY, even when the dump lacks it or it is generated.
 	t.staged = slices.ContainsFunc(t.fits, func(f fit) bool { return f.staged() }) || slices.ContainsFunc(target, func(c pg.TargetColumn) bool {
-		node := types[c.OID]
+		node := types.byOID[c.OID]
 		return node != nil && node.Kind == format.KindBase && !node.Receive
 	})
-	return there, nil
+	return nil
 }
 
 // emptyFindings tells of rows without columns, which COPY can't name, and of tables of which nothing would be loaded.
@@ -125,37 +180,28 @@ func (j *job) checkDrops(f *findings) {
 }
 
 // namedTypes finds the target's types of the names that the dump's types have, beside those that are known already.
-func (j *job) namedTypes(ctx context.Context, source, types pg.Types) (map[pg.Qualified]*pg.Type, error) {
-	there := make(map[pg.Qualified]*pg.Type, len(types))
-	for _, t := range types {
-		there[pg.Qualified{Schema: t.Schema, Name: t.Name}] = t
-	}
+func (j *job) namedTypes(ctx context.Context, source pg.Types, types *targetTypes) error {
 	var missing []pg.Qualified
 	for _, t := range source {
-		if q := (pg.Qualified{Schema: t.Schema, Name: t.Name}); there[q] == nil {
+		if q := (pg.Qualified{Schema: t.Schema, Name: t.Name}); types.byName[q] == nil && !types.asked[q] {
+			types.asked[q] = true
 			missing = append(missing, q)
 		}
 	}
 	if len(missing) == 0 {
-		return there, nil
+		return nil
 	}
 	oids, err := j.leader.TypeOIDs(ctx, missing)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	more, err := j.leader.LoadTypes(ctx, oids)
-	for _, t := range more {
-		there[pg.Qualified{Schema: t.Schema, Name: t.Name}] = t
-	}
-	return there, err
+	types.add(more)
+	return err
 }
 
 // matchTypes compares the types inside of the columns that go as bytes with the target's types of the same names: their make, and every label of an enum.
-func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualified]*pg.Type) {
-	on := make(pg.Types, len(there))
-	for _, twin := range there {
-		on[twin.OID] = twin
-	}
+func matchTypes(f *findings, t *loadTable, source pg.Types, types *targetTypes) {
 	var oids []uint32
 	for _, c := range t.fits {
 		if c.column.Carried == format.CarriedBinary && (c.keepsType() || c.cast) {
@@ -163,7 +209,7 @@ func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualifi
 		}
 	}
 	for _, node := range source.Reached(oids) {
-		twin := there[pg.Qualified{Schema: node.Schema, Name: node.Name}]
+		twin := types.byName[pg.Qualified{Schema: node.Schema, Name: node.Name}]
 		object := "type " + pg.TypeName(node)
 		if twin == nil {
 			f.once(object, "used by "+t.name.String(), "no such type", "make the type, or install the extension that it belongs to")
@@ -173,7 +219,7 @@ func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualifi
 			f.once(object, "goes as bytes", "takes in text only (no binary input)", "restore on a server whose version of the type has binary input, or leave the table out with -T")
 			continue
 		}
-		if what := sameShape(node, source, twin, on); what != "" {
+		if what := sameShape(node, source, twin, types.byOID); what != "" {
 			f.once(object, what, "", "make the type as it is in the dump")
 			continue
 		}
@@ -182,7 +228,7 @@ func matchTypes(f *findings, t *loadTable, source pg.Types, there map[pg.Qualifi
 }
 
 // checkOrder warns of ranges of texts, whose bounds the target sorts anew: it can refuse a range, and merge the parts of a multirange without a word. The proof finds that.
-func (j *job) checkOrder(ctx context.Context, f *findings, t *loadTable) error {
+func (j *job) checkOrder(ctx context.Context, f *findings, t *loadTable, types *targetTypes) error {
 	sorted := func(s format.Server) string {
 		return fmt.Sprintf("texts are sorted by %s of %s in %s", s.Collate, s.Provider, s.Encoding)
 	}
@@ -190,11 +236,14 @@ func (j *job) checkOrder(ctx context.Context, f *findings, t *loadTable) error {
 		if !t.sourceTypes().RangesOfTexts(c.OID) {
 			continue
 		}
-		target, err := j.leader.Server(ctx)
-		if err != nil {
-			return err
+		if types.server == nil {
+			target, err := j.leader.Server(ctx)
+			if err != nil {
+				return err
+			}
+			types.server = &target
 		}
-		if from, to := sorted(j.m.Source.Server), sorted(target); from != to {
+		if from, to := sorted(j.m.Source.Server), sorted(*types.server); from != to {
 			f.warn(t.into.String()+"."+string(c.Name), "ranges of texts: "+from, to, "ranges can be refused, and multiranges merged, which the proof finds: do not use --no-prove")
 		}
 	}
@@ -214,20 +263,14 @@ func matchLabels(f *findings, object string, inDump, target []format.Name) {
 }
 
 // planConversion makes the plan of the convert stage.
-func (j *job) planConversion(f *findings, t *loadTable, source pg.Types, there map[pg.Qualified]*pg.Type) error {
+func (j *job) planConversion(f *findings, t *loadTable, source pg.Types, types *targetTypes) error {
 	columns, oids := make([]convert.Column, len(t.fits)), make([]uint32, len(t.fits))
 	for i, c := range t.fits {
 		columns[i] = convert.Column{Name: c.column.Name, Drop: c.verdict == Dropped, Widen: c.widen, Opaque: c.column.Carried == format.CarriedText || c.verdict == Converts && !c.keepsType()}
 		oids[i] = c.column.OID
 	}
-	t.graph = convert.Graph{Source: graphOf(source), SourceVersion: j.m.Source.Server.VersionNum, TargetVersion: j.leader.Version, TargetOID: func(schema, name format.Name) (uint32, bool) {
-		twin := there[pg.Qualified{Schema: schema, Name: name}]
-		if twin == nil {
-			return 0, false
-		}
-		return twin.OID, true
-	}}
-	t.back = convert.Graph{Source: make(map[uint32]format.Type, len(there)), TargetOID: func(schema, name format.Name) (uint32, bool) {
+	t.graph = convert.Graph{Source: graphOf(source), SourceVersion: j.m.Source.Server.VersionNum, TargetVersion: j.leader.Version, TargetOID: types.oid}
+	t.back = convert.Graph{Source: types.plain, TargetOID: func(schema, name format.Name) (uint32, bool) {
 		for oid, node := range source {
 			if node.Schema == schema && node.Name == name {
 				return oid, true
@@ -235,9 +278,6 @@ func (j *job) planConversion(f *findings, t *loadTable, source pg.Types, there m
 		}
 		return 0, false
 	}}
-	for _, twin := range there {
-		t.back.Source[twin.OID] = twin.Type
-	}
 	var err error
 	if t.convert, err = convert.NewPlan(columns, oids, t.graph); err != nil && f.refused() == nil {
 		f.bad(t.into.String(), err.Error(), "", "make the type, or leave the table out with -T")

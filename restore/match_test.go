@@ -170,9 +170,9 @@ func TestMatchTypes(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			source := pg.Types{20000: mood(20000, "sad", "ok"), 20001: pair(20001, 20000, "m")}
-			there := map[pg.Qualified]*pg.Type{}
+			there := newTargetTypes(nil)
 			for _, twin := range c.target {
-				there[pg.Qualified{Schema: twin.Schema, Name: twin.Name}] = twin
+				there.add(pg.Types{twin.OID: twin})
 			}
 			table := &loadTable{name: pg.Qualified{Schema: "public", Name: "t"}, fits: []fit{{column: format.Column{OID: 20001, Carried: format.CarriedBinary}, verdict: Same}}}
 			f := &findings{}

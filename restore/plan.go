@@ -1,6 +1,8 @@
 package restore
 
 import (
+	"slices"
+
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/convert"
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -13,9 +15,8 @@ type loadTable struct {
 	name    pg.Qualified    // in the dump
 	own     pg.Qualified    // on the target
 	into    pg.Qualified    // where its rows go: itself, or its root
-	columns []format.Column // in the order of the files
-	types   []format.Type   // that the columns reach, from the first file's header
-	samples []format.Samples
+	columns []format.Column // in the order of the files; shared, like the other lists, by tables that are alike
+	known   *known          // what the first file's header says of types
 
 	target   *pg.Target // of into, once it is known to fit
 	fits     []fit      // of the columns, in the order of the files
@@ -76,13 +77,49 @@ func (t *loadTable) columnNames() []format.Name {
 	return names
 }
 
-// sourceTypes is the type graph that the files describe.
-func (t *loadTable) sourceTypes() pg.Types {
-	graph := make(pg.Types, len(t.types))
-	for _, node := range t.types {
-		graph[node.OID] = &pg.Type{Type: node}
+// known are the types that the columns of tables reach, and their samples. Tables whose files say the same share them.
+type known struct {
+	types   pg.Types
+	samples map[uint32][]format.Sample
+}
+
+func newKnown(meta *format.Meta, names *mapping) *known {
+	k := &known{types: make(pg.Types, len(meta.Types)), samples: make(map[uint32][]format.Sample, len(meta.Samples))}
+	for _, node := range names.types(meta.Types) {
+		k.types[node.OID] = &pg.Type{Type: node}
 	}
-	return graph
+	for _, s := range meta.Samples {
+		k.samples[s.OID] = s.Values
+	}
+	return k
+}
+
+// knownTypes finds what tables share by the identity of their lists, which an [Origin] shares.
+type knownTypes map[knownKey]*known
+
+type knownKey struct {
+	types   *format.Type
+	samples *format.Samples
+}
+
+// of gives the types, under their names on the target, and the samples of a table.
+func (k knownTypes) of(meta *format.Meta, names *mapping) *known {
+	if len(meta.Types) == 0 || len(meta.Samples) == 0 {
+		return newKnown(meta, names)
+	}
+	key := knownKey{&meta.Types[0], &meta.Samples[0]}
+	if k[key] == nil {
+		k[key] = newKnown(meta, names)
+	}
+	return k[key]
+}
+
+// sourceTypes is the type graph that the files describe, which must not be changed.
+func (t *loadTable) sourceTypes() pg.Types {
+	if t.known == nil { // its file is damaged
+		return nil
+	}
+	return t.known.types
 }
 
 // plan is what a restore is going to load.
@@ -113,6 +150,7 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 		p.mapped = names
 	}
 	viaRoot := map[pg.Qualified]bool{}
+	var shared format.Shared
 	for i := range m.Tables {
 		e := &m.Tables[i]
 		t := &loadTable{entry: e, name: pg.Qualified{Schema: e.Schema, Name: e.Name}}
@@ -129,7 +167,7 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 		if !chosen {
 			continue
 		}
-		t.columns = p.mapped.columns(storedColumns(e.Columns))
+		t.columns = shared.Columns(p.mapped.columns(storedColumns(e.Columns)))
 		for i := range e.Segments {
 			t.left = append(t.left, i)
 		}
@@ -152,6 +190,9 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 
 // storedColumns are those whose values are in the rows.
 func storedColumns(all []format.Column) []format.Column {
+	if !slices.ContainsFunc(all, func(c format.Column) bool { return c.Generated != "" }) {
+		return all
+	}
 	stored := make([]format.Column, 0, len(all))
 	for _, c := range all {
 		if c.Generated == "" {

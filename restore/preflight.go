@@ -365,12 +365,12 @@ func (j *job) confirm(ctx context.Context) error {
 	if j.o.OnExisting != Truncate || j.o.Confirm == nil || j.journal != nil && j.journal.phases[phaseTruncate] {
 		return nil
 	}
-	full := 0
-	for _, t := range j.targets() {
-		has, err := j.leader.HasRows(ctx, t)
-		if err != nil {
-			return err
-		}
+	holding, closed, err := j.leader.WithRows(ctx, j.targets())
+	if err != nil {
+		return err
+	}
+	full := len(closed) // to be on the safe side
+	for _, has := range holding {
 		if has {
 			full++
 		}

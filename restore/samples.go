@@ -35,11 +35,10 @@ func (p *plan) sampledTypes() []*sampled {
 	var list []*sampled
 	known := map[key]*sampled{}
 	for _, t := range p.tables {
-		graph := t.sourceTypes()
-		values := make(map[uint32][]format.Sample, len(t.samples))
-		for _, s := range t.samples {
-			values[s.OID] = s.Values
+		if t.known == nil {
+			continue
 		}
+		graph, values := t.known.types, t.known.samples
 		for i := range t.columns {
 			c := &t.columns[i]
 			if len(t.fits) == len(t.columns) && (t.fits[i].verdict == Converts || t.fits[i].verdict == Dropped) {

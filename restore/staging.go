@@ -95,28 +95,32 @@ func (w *worker) unstage(ctx context.Context, t *loadTable, staged int64) error 
 }
 
 // checkStaging looks for what would keep a staged load from being a true one.
-func (j *job) checkStaging(ctx context.Context, f *findings, t *loadTable) error {
+func (j *job) checkStaging(ctx context.Context, f *findings, t *loadTable, types *targetTypes) (err error) {
 	name := t.into.String()
-	rules, err := j.leader.InsertRules(ctx, t.target.OID)
-	if err != nil {
-		return err
+	if types.rules == nil {
+		if types.rules, err = j.leader.InsertRules(ctx, types.oids); err != nil {
+			return err
+		}
 	}
-	for _, rule := range rules {
+	for _, rule := range types.rules[t.target.OID] {
 		f.bad(name, "goes through a staging table", "rule "+string(rule)+" would rewrite the INSERT", "ALTER TABLE … DISABLE RULE for the time of the restore")
 	}
-	temp, err := j.leader.MayTemp(ctx)
-	if err != nil {
-		return err
+	if types.noTemp == nil {
+		temp, err := j.leader.MayTemp(ctx)
+		if err != nil {
+			return err
+		}
+		types.noTemp = new(!temp)
 	}
-	if !temp {
+	if *types.noTemp {
 		f.once("database "+j.o.DSN.Config.Database, "tables go through a staging table", "the role may not make temporary tables", "GRANT TEMPORARY ON DATABASE")
 	}
 	return nil
 }
 
 // checkCast asks the target whether it has the cast that a column needs.
-func (j *job) checkCast(ctx context.Context, c *fit, there map[pg.Qualified]*pg.Type) error {
-	twin := there[pg.Qualified{Schema: c.column.TypeSchema, Name: c.column.TypeName}]
+func (j *job) checkCast(ctx context.Context, c *fit, types *targetTypes) error {
+	twin := types.byName[pg.Qualified{Schema: c.column.TypeSchema, Name: c.column.TypeName}]
 	if twin == nil {
 		c.cannotCast("no such type to cast from")
 		return nil

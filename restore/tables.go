@@ -3,7 +3,6 @@ package restore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -43,8 +42,9 @@ func (j *job) existing(ctx context.Context) ([]pg.Qualified, error) {
 	found, err := j.leader.Targets(ctx, names)
 	var there []pg.Qualified
 	for _, q := range names {
-		if found[q] != nil && !slices.Contains(there, q) {
+		if found[q] != nil {
 			there = append(there, q)
+			delete(found, q) // each once
 		}
 	}
 	return there, err
@@ -106,8 +106,12 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 	if err != nil {
 		return err
 	}
-	rows := map[pg.Qualified]bool{}
 	j.ours = j.journalled()
+	full, closed, err := j.filled(ctx, found)
+	if err != nil {
+		return err
+	}
+	asked := map[pg.Qualified]bool{}
 	for _, t := range j.plan.tables {
 		target := found[t.into]
 		if target == nil {
@@ -119,15 +123,37 @@ func (j *job) checkTables(ctx context.Context, f *findings) error {
 		if err := j.fit(ctx, f, t, columns[target.OID], types); err != nil {
 			return err
 		}
-		if _, asked := rows[t.into]; !asked && !t.config() {
-			rows[t.into] = true
-			if err := j.checkRows(ctx, f, t); err != nil {
-				return err
-			}
+		if !asked[t.into] && !t.config() {
+			asked[t.into] = true
+			t.checkRows(f, full[target.OID], closed[target.OID])
 		}
 	}
 	j.checkDrops(f)
 	return j.orderTables(ctx, f)
+}
+
+// filled gives those of the targets that hold rows which nobody wants there, and those that the role may not look into. On a resumed restore the rows
+// may be ours.
+func (j *job) filled(ctx context.Context, found map[pg.Qualified]*pg.Target) (full, closed map[uint32]bool, err error) {
+	if j.o.OnExisting == Append || j.o.OnExisting == Truncate && (j.journal == nil || !j.journal.phases[phaseTruncate]) {
+		return nil, nil, nil
+	}
+	var list []*pg.Target
+	closed = map[uint32]bool{}
+	seen := map[uint32]bool{}
+	for _, t := range j.plan.tables {
+		target := found[t.into]
+		if target == nil || t.config() || j.ours[t.into] || seen[target.OID] || !strings.ContainsRune("rpf", rune(target.Kind)) {
+			continue
+		}
+		seen[target.OID] = true
+		list = append(list, target)
+	}
+	full, unseen, err := j.leader.WithRows(ctx, list)
+	for _, t := range unseen {
+		closed[t.OID] = true
+	}
+	return full, closed, err
 }
 
 // journalled are the relations that hold rows of this dump by an earlier run.
@@ -155,23 +181,28 @@ func (j *job) missingHint(t *loadTable) string {
 }
 
 // targetColumns loads the columns of the target's tables and the graph of their types.
-func (j *job) targetColumns(ctx context.Context, found map[pg.Qualified]*pg.Target) (map[uint32][]pg.TargetColumn, pg.Types, error) {
-	var oids []uint32
+func (j *job) targetColumns(ctx context.Context, found map[pg.Qualified]*pg.Target) (map[uint32][]pg.TargetColumn, *targetTypes, error) {
+	var relations []uint32
 	for _, t := range found {
-		oids = append(oids, t.OID)
+		relations = append(relations, t.OID)
 	}
-	columns, err := j.leader.TargetColumns(ctx, oids)
+	columns, err := j.leader.TargetColumns(ctx, relations)
 	if err != nil {
 		return nil, nil, err
 	}
-	oids = nil
+	of := map[uint32]bool{}
 	for _, list := range columns {
-		for _, c := range list {
-			oids = append(oids, c.OID)
+		for i := range list {
+			of[list[i].OID] = true
 		}
 	}
-	types, err := j.leader.LoadTypes(ctx, oids)
-	return columns, types, err
+	types, err := j.leader.LoadTypes(ctx, keysOf(of))
+	if err != nil {
+		return nil, nil, err
+	}
+	tt := newTargetTypes(types)
+	tt.oids = relations
+	return columns, tt, nil
 }
 
 // checkKind refuses relations that take no rows.
@@ -217,23 +248,14 @@ func (j *job) checkTable(f *findings, t *loadTable) {
 	}
 }
 
-// checkRows refuses rows that are there already, unless they are to be removed or kept. On a resumed restore they may be ours.
-func (j *job) checkRows(ctx context.Context, f *findings, t *loadTable) error {
-	if j.o.OnExisting == Append || j.o.OnExisting == Truncate && (j.journal == nil || !j.journal.phases[phaseTruncate]) {
-		return nil
-	}
-	if j.ours[t.into] {
-		return nil
-	}
-	has, err := j.leader.HasRows(ctx, t.target)
-	if pg.State(err) == "42501" {
+// checkRows refuses rows that are there already, unless they are to be removed or kept.
+func (t *loadTable) checkRows(f *findings, full, closed bool) {
+	switch {
+	case closed:
 		f.warn(t.into.String(), "", "the role may not SELECT: whether there are rows is unknown", "GRANT SELECT ON TABLE")
-		return nil
-	}
-	if has {
+	case full:
 		f.bad(t.into.String(), t.rowsFor(), "holds rows already", "--on-existing truncate deletes them, --on-existing append keeps them")
 	}
-	return err
 }
 
 // rowsFor says how many rows there are for a table.

@@ -23,6 +23,8 @@ type VerifyOptions struct {
 	Jobs    int               // files read at the same time; 0: number of CPUs, at most 8
 	Tracker *progress.Tracker // with the stages read, parse, check; or nil
 	Control *control.Control  // pauses the check and changes Jobs while it runs; nil: nobody does
+
+	manifest *format.Manifest // of the dump at Path, when it has been read
 }
 
 // VerifyReport says what was found. Numbers are of the data files that were read whole and found undamaged.
@@ -128,8 +130,9 @@ func newVerifyPool() *pipeline.Pool { return pipeline.NewPool(verifyBlocks, pipe
 
 // verifier is one run of Verify.
 type verifier struct {
-	o    VerifyOptions
-	root *os.Root // of a dump
+	o     VerifyOptions
+	root  *os.Root // of a dump
+	metas format.Metas
 
 	mu     sync.Mutex
 	report *VerifyReport

@@ -26,7 +26,10 @@ func (v *verifier) dump(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.root.Close()) }()
-	m, err := format.ReadManifest(v.root)
+	m := v.o.manifest
+	if m == nil {
+		m, err = format.ReadManifest(v.root)
+	}
 	switch {
 	case errors.Is(err, format.ErrUnfinished):
 		v.found(Damage{File: format.ManifestName, Offset: -1, Kind: kindUnfinished, What: "the folder has no manifest, which is written last: the dump did not finish, or this is none", Hint: "take the dump again"})
@@ -142,8 +145,9 @@ func (v *verifier) open(path string) (*os.File, int64, *Damage) {
 // segmentFile is a data file to verify: with what the manifest says of it, or alone.
 type segmentFile struct {
 	path  string
-	size  int64 // stored; the largest is begun with
-	want  *wantedFile
+	size  int64                 // stored; the largest is begun with
+	of    *format.ManifestTable // nil: alone
+	i     int                   // of its segments
 	table *progress.Table
 }
 
@@ -157,7 +161,7 @@ func (v *verifier) files(ctx context.Context, m *format.Manifest) error {
 		})
 		for j := range t.Segments {
 			s := &t.Segments[j]
-			list = append(list, segmentFile{s.Path, s.StoredBytes, &wantedFile{m.DumpID, t, j}, table})
+			list = append(list, segmentFile{s.Path, s.StoredBytes, t, j, table})
 		}
 	}
 	return v.all(ctx, list)
@@ -205,5 +209,9 @@ func (v *verifier) segment(ctx context.Context, s segmentFile, pool *pipeline.Po
 		return nil
 	}
 	defer f.Close() // it was only read
-	return v.file(ctx, &fileToVerify{name: s.path, src: f, want: s.want, table: s.table, pool: pool})
+	var want *wantedFile
+	if s.of != nil {
+		want = &wantedFile{v.report.DumpID, s.of, s.i}
+	}
+	return v.file(ctx, &fileToVerify{name: s.path, src: f, want: want, table: s.table, pool: pool})
 }

@@ -57,7 +57,7 @@ func (v *verifier) file(ctx context.Context, f *fileToVerify) error {
 // readFile reads a file to its end or to the first damage.
 func (v *verifier) readFile(ctx context.Context, f *fileToVerify) (stored int64, totals format.Totals, damage *Damage) {
 	src := &summedReader{r: f.src, sum: xxh3.New128()}
-	r, err := format.NewReader(src)
+	r, err := v.metas.NewReader(src)
 	if err != nil {
 		f.table.StartSegment()
 		return 0, totals, damageOf(f.name, err)

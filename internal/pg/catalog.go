@@ -107,14 +107,14 @@ func (c *Conn) Relations(ctx context.Context, held []uint32) ([]*Relation, error
 	}
 	sql := `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text, ` + ispart + `, c.relispopulated,
  CASE WHEN c.relkind IN ('r','m') THEN c.relfilenode ELSE 0::oid END, CASE WHEN c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_filenode(c.oid), 0::oid) ELSE 0::oid END, ` + heap + `,
- CASE WHEN c.oid = ANY ($1) AND c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8, 0) ELSE 0 END,
- CASE WHEN c.oid = ANY ($1) AND c.reltoastrelid <> 0 THEN coalesce(pg_catalog.pg_relation_size(c.reltoastrelid), 0) ELSE 0 END,
+ CASE WHEN held.oid IS NOT NULL AND c.relkind IN ('r','m') THEN coalesce(pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8, 0) ELSE 0 END,
+ CASE WHEN held.oid IS NOT NULL AND c.reltoastrelid <> 0 THEN coalesce(pg_catalog.pg_relation_size(c.reltoastrelid), 0) ELSE 0 END,
  c.reltuples::float8, ` + root + `, coalesce(pg_catalog.has_table_privilege(c.oid, 'SELECT'), false),
  EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
  x.condition, pg_catalog.pg_get_userbyid(c.relowner)::text, ` + rowOIDs + `,
  coalesce((SELECT s.srvname::text FROM pg_catalog.pg_foreign_table f JOIN pg_catalog.pg_foreign_server s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid), '')` +
 		strings.Replace(relationsFrom, " WHERE", ` LEFT JOIN (SELECT u.oid, coalesce(u.condition, '') AS condition FROM pg_catalog.pg_extension e,
- LATERAL unnest(e.extconfig, e.extcondition) AS u(oid, condition)) x ON x.oid = c.oid WHERE`, 1) + ` ORDER BY c.oid`
+ LATERAL unnest(e.extconfig, e.extcondition) AS u(oid, condition)) x ON x.oid = c.oid LEFT JOIN unnest($1::oid[]) AS held(oid) ON held.oid = c.oid WHERE`, 1) + ` ORDER BY c.oid`
 	if held == nil {
 		held = []uint32{}
 	}

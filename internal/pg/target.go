@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -56,14 +57,16 @@ func (c *Conn) Targets(ctx context.Context, names []Qualified) (map[Qualified]*T
 	rows, err := c.Query(ctx, `WITH RECURSIVE up(leaf, parent) AS (
  SELECT i.inhrelid, i.inhparent FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid WHERE p.relispartition
  UNION ALL SELECT up.leaf, i.inhparent FROM up JOIN pg_catalog.pg_class p ON p.oid = up.parent AND p.relispartition
-  JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.parent)
-SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
- coalesce((SELECT up.parent FROM up JOIN pg_catalog.pg_class p ON p.oid = up.parent WHERE up.leaf = c.oid AND NOT p.relispartition), 0::oid),
+  JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.parent),
+ root AS (SELECT up.leaf, up.parent FROM up JOIN pg_catalog.pg_class p ON p.oid = up.parent WHERE NOT p.relispartition),
+ w AS (SELECT DISTINCT s, r FROM unnest($1::text[], $2::text[]) u(s, r))
+SELECT c.oid, c.nspname, c.relname, c.relkind::text, c.relpersistence::text, coalesce(root.parent, 0::oid),
  pg_catalog.row_security_active(c.oid), pg_catalog.has_table_privilege(c.oid, 'INSERT') OR pg_catalog.has_any_column_privilege(c.oid, 'INSERT'),
  pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT'), pg_catalog.has_table_privilege(c.oid, 'TRUNCATE'),
  `+triggers(4)+`, `+triggers(32)+`
- FROM unnest($1::text[], $2::text[]) w(s, r) JOIN pg_catalog.pg_namespace n ON n.nspname::text = w.s
- JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname::text = w.r WHERE c.relkind NOT IN ('i','I','t')`, schemas, relations)
+ FROM (SELECT c.oid, c.relname::text AS relname, c.relkind, c.relpersistence, n.nspname::text AS nspname FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind NOT IN ('i','I','t') OFFSET 0) c
+ JOIN w ON w.s = c.nspname AND w.r = c.relname LEFT JOIN root ON root.leaf = c.oid`, schemas, relations)
 	if err != nil {
 		return nil, Wrap(err, "list of target tables")
 	}
@@ -83,12 +86,61 @@ SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistenc
 
 // HasRows tells whether a relation holds any row of its own; for a partitioned table, any at all.
 func (c *Conn) HasRows(ctx context.Context, t *Target) (has bool, err error) {
+	err = c.QueryRow(ctx, `SELECT `+t.anyRow()).Scan(&has)
+	return has, Wrap(err, "rows of table %s", t.Qualified())
+}
+
+// anyRow is an expression that tells whether the relation holds a row.
+func (t *Target) anyRow() string {
 	only := "ONLY "
 	if t.Kind == 'p' {
 		only = ""
 	}
-	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+only+t.SQL()+`)`).Scan(&has)
-	return has, Wrap(err, "rows of table %s", t.Qualified())
+	return `EXISTS (SELECT FROM ` + only + t.SQL() + `)`
+}
+
+// withRowsBatch is the number of relations in one query.
+const withRowsBatch = 200
+
+// WithRows gives those of the relations that hold rows, by OID, and those that the session's role may not look into.
+func (c *Conn) WithRows(ctx context.Context, list []*Target) (full map[uint32]bool, closed []*Target, err error) {
+	full = map[uint32]bool{}
+	var open []*Target
+	for _, t := range list {
+		if t.MaySelect {
+			open = append(open, t)
+		} else {
+			closed = append(closed, t)
+		}
+	}
+	for part := range slices.Chunk(open, withRowsBatch) {
+		each := make([]string, len(part))
+		for i, t := range part {
+			each[i] = t.anyRow()
+		}
+		var has []bool
+		err := c.QueryRow(ctx, `SELECT ARRAY[`+strings.Join(each, ", ")+`]`).Scan(&has)
+		if err == nil {
+			for i, t := range part {
+				full[t.OID] = has[i]
+			}
+			continue
+		}
+		if State(err) != StateInsufficientPrivilege {
+			return nil, nil, Wrap(err, "rows of tables")
+		}
+		for _, t := range part { // the schema of some of them is closed
+			has, err := c.HasRows(ctx, t)
+			switch {
+			case State(err) == StateInsufficientPrivilege:
+				closed = append(closed, t)
+			case err != nil:
+				return nil, nil, err
+			}
+			full[t.OID] = has
+		}
+	}
+	return full, closed, nil
 }
 
 // TargetColumn is a column that rows are loaded into.
@@ -98,36 +150,79 @@ type TargetColumn struct {
 	Required bool // NOT NULL, by itself or by its domain
 }
 
-// TargetColumns lists the live columns of relations by attribute number.
+// TargetColumns lists the live columns of relations by attribute number. Relations that are alike share a list, which must not be changed.
 func (c *Conn) TargetColumns(ctx context.Context, oids []uint32) (map[uint32][]TargetColumn, error) {
 	plain, err := c.Columns(ctx, oids)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := c.Query(ctx, `SELECT a.attrelid, a.attname::text, a.atthasdef OR t.typdefault IS NOT NULL, a.attnotnull OR t.typnotnull
- FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = ANY($1) AND a.attnum > 0 AND NOT a.attisdropped`, oids)
+ FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = ANY($1) AND a.attnum > 0 AND NOT a.attisdropped
+ ORDER BY a.attrelid, a.attnum`, oids)
 	if err != nil {
 		return nil, Wrap(err, "defaults of columns")
 	}
-	type key struct {
-		relid uint32
-		name  format.Name
+	all := targetColumns{plain: plain, all: make(map[uint32][]TargetColumn, len(plain)), shared: map[alikeColumns][]TargetColumn{}}
+	var relid, last uint32
+	var f columnFacts
+	_, err = pgx.ForEachRow(rows, []any{&relid, &f.name, &f.filled, &f.required}, func() error {
+		if relid != last {
+			all.add(last)
+		}
+		last, all.facts = relid, append(all.facts, f)
+		return nil
+	})
+	all.add(last)
+	return all.all, Wrap(err, "defaults of columns")
+}
+
+// targetColumns puts together what two queries tell of columns.
+type targetColumns struct {
+	plain  map[uint32][]format.Column
+	facts  []columnFacts // of the present relation
+	all    map[uint32][]TargetColumn
+	shared map[alikeColumns][]TargetColumn
+}
+
+// columnFacts is what matters of a column of a target alone.
+type columnFacts struct {
+	name             format.Name
+	filled, required bool
+}
+
+// alikeColumns are equal for relations whose columns are alike; the lists of plain columns are shared already.
+type alikeColumns struct {
+	plain *format.Column
+	facts string
+}
+
+// add ends a relation.
+func (c *targetColumns) add(relid uint32) {
+	plain := c.plain[relid]
+	if len(plain) == 0 {
+		c.facts = c.facts[:0]
+		return
 	}
-	type facts struct{ filled, required bool }
-	known := map[key]facts{}
-	var k key
-	var f facts
-	if _, err := pgx.ForEachRow(rows, []any{&k.relid, &k.name, &f.filled, &f.required}, func() error { known[k] = f; return nil }); err != nil {
-		return nil, Wrap(err, "defaults of columns")
-	}
-	all := make(map[uint32][]TargetColumn, len(plain))
-	for relid, columns := range plain {
-		for _, col := range columns {
-			f := known[key{relid, col.Name}]
-			all[relid] = append(all[relid], TargetColumn{Column: col, Filled: f.filled || col.Identity != "" || col.Generated != "", Required: f.required})
+	list := make([]TargetColumn, len(plain))
+	text := make([]byte, 0, 2*len(plain))
+	for i, col := range plain {
+		var f columnFacts
+		if i < len(c.facts) && c.facts[i].name == col.Name { // but for a column made between the two queries
+			f = c.facts[i]
+		} else if at := slices.IndexFunc(c.facts, func(f columnFacts) bool { return f.name == col.Name }); at >= 0 {
+			f = c.facts[at]
+		}
+		list[i] = TargetColumn{Column: col, Filled: f.filled || col.Identity != "" || col.Generated != "", Required: f.required}
+		for _, on := range []bool{list[i].Filled, list[i].Required} {
+			text = append(text, map[bool]byte{true: '1', false: '0'}[on])
 		}
 	}
-	return all, nil
+	c.facts = c.facts[:0]
+	k := alikeColumns{&plain[0], string(text)}
+	if c.shared[k] == nil {
+		c.shared[k] = list
+	}
+	c.all[relid] = c.shared[k]
 }
 
 // ForeignKey is one foreign key constraint.
@@ -257,8 +352,17 @@ func (c *Conn) TryAdvisoryLock(ctx context.Context, key int64) (got bool, err er
 
 // SetSequence puts a sequence into a state.
 func (c *Conn) SetSequence(ctx context.Context, s format.Sequence) error {
-	_, err := c.Conn.Exec(ctx, `SELECT pg_catalog.setval($1::text::pg_catalog.regclass, $2, $3)`, QuoteName(s.Schema, s.Name), s.LastValue, s.IsCalled)
-	return Wrap(err, "state of sequence %s.%s", s.Schema, s.Name)
+	return Wrap(c.SetSequences(ctx, []format.Sequence{s}), "state of sequence %s.%s", s.Schema, s.Name)
+}
+
+// SetSequences puts sequences into their states. After an error some of them may be in it.
+func (c *Conn) SetSequences(ctx context.Context, list []format.Sequence) error {
+	names, values, called := make([]string, len(list)), make([]int64, len(list)), make([]bool, len(list))
+	for i, s := range list {
+		names[i], values[i], called[i] = QuoteName(s.Schema, s.Name), s.LastValue, s.IsCalled
+	}
+	_, err := c.Conn.Exec(ctx, `SELECT pg_catalog.setval(s.name::pg_catalog.regclass, s.value, s.called) FROM unnest($1::text[], $2::int8[], $3::bool[]) s(name, value, called)`, names, values, called)
+	return err
 }
 
 // ExportSnapshot begins a read-only transaction and gives its snapshot's name, for other sessions' ImportSnapshot while it lasts.

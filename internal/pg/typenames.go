@@ -45,13 +45,17 @@ func (c *Conn) TryCast(ctx context.Context, from, to string) (ok bool, why strin
 	}
 }
 
-// InsertRules lists the enabled rules that an INSERT into a relation would follow. COPY follows none.
-func (c *Conn) InsertRules(ctx context.Context, oid uint32) ([]format.Name, error) {
-	rows, err := c.Query(ctx, `SELECT rulename::text FROM pg_catalog.pg_rewrite WHERE ev_class = $1 AND ev_type = '3' AND ev_enabled IN ('O','A') ORDER BY 1`, oid)
+// InsertRules lists the enabled rules that an INSERT into one of the relations would follow, by relation. COPY follows none.
+func (c *Conn) InsertRules(ctx context.Context, oids []uint32) (map[uint32][]format.Name, error) {
+	rows, err := c.Query(ctx, `SELECT ev_class, rulename::text FROM pg_catalog.pg_rewrite WHERE ev_class = ANY ($1) AND ev_type = '3' AND ev_enabled IN ('O','A') ORDER BY 1, 2`, oids)
 	if err != nil {
 		return nil, Wrap(err, "rules")
 	}
-	return collect(rows, "rules", pgx.RowTo[format.Name])
+	rules := map[uint32][]format.Name{}
+	var relation uint32
+	var name format.Name
+	_, err = pgx.ForEachRow(rows, []any{&relation, &name}, func() error { rules[relation] = append(rules[relation], name); return nil })
+	return rules, Wrap(err, "rules")
 }
 
 // MayTemp tells whether the session may make temporary tables, which staging needs.
