@@ -157,26 +157,24 @@ const shownSamples = 5
 
 // readingsOf are the samples of a table's own column types. Those that the target has not been asked about yet read as the source's.
 func (j *job) readingsOf(t *loadTable) (out []SampleReading) {
+	if t.known == nil {
+		return nil
+	}
 	seen := map[uint32]bool{}
 	for _, c := range t.columns {
 		if seen[c.OID] {
 			continue
 		}
 		seen[c.OID] = true
-		for _, s := range t.samples {
-			if s.OID != c.OID {
-				continue
+		for i, v := range t.known.samples[c.OID] {
+			if i == shownSamples {
+				break
 			}
-			for i, v := range s.Values {
-				if i == shownSamples {
-					break
-				}
-				r := SampleReading{Type: c.Type, Literal: v.Literal, Source: v.Text, Target: v.Text, Same: true}
-				if other, found := j.misread[misreading{string(c.TypeSchema) + "." + string(c.TypeName), v.Literal}]; found {
-					r.Target, r.Same = other, false
-				}
-				out = append(out, r)
+			r := SampleReading{Type: c.Type, Literal: v.Literal, Source: v.Text, Target: v.Text, Same: true}
+			if other, found := j.misread[misreading{string(c.TypeSchema) + "." + string(c.TypeName), v.Literal}]; found {
+				r.Target, r.Same = other, false
 			}
+			out = append(out, r)
 		}
 	}
 	return out

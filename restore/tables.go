@@ -172,7 +172,7 @@ func (j *job) journalled() map[pg.Qualified]bool {
 
 func (j *job) missingHint(t *loadTable) string {
 	if j.single() != nil {
-		return "make the table first, as far as the file tells: " + createTable(t.into, j.plan.mapped.columns(slices.Clone(t.entry.Columns)))
+		return "make the table first, as far as the file tells: " + createTable(t.into, j.plan.mapped.columns(t.entry.Columns))
 	}
 	if j.o.DataOnly {
 		return "make the table, or restore the definitions too (without --data-only)"
