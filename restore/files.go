@@ -145,7 +145,7 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 	return nil
 }
 
-const damagedHint = "take the dump again, or the file from another copy of it"
+const damagedHint = "take the dump again, or the file from another copy of it; \"pghaul salvage\" saves what can be read"
 
 // checkFiles verifies the dump: every byte of every file.
 func (j *job) checkFiles(ctx context.Context, f *findings) error {

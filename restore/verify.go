@@ -89,6 +89,7 @@ const (
 	kindUnexpected = "unexpected file"
 	kindLeftOver   = "left over"
 	kindNoTotals   = "no totals"
+	kindSalvaged   = "salvaged"
 )
 
 // Verify checks, without a server, that a dump, a file or a stream is whole and undamaged. Every byte of every file is read once, and every row is looked at.

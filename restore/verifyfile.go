@@ -86,15 +86,24 @@ func (v *verifier) readFile(ctx context.Context, f *fileToVerify) (stored int64,
 	if d := f.compare(totals, src); d != nil {
 		return 0, totals, d
 	}
-	if _, known := r.Totals(); !known {
-		v.warn(Damage{File: f.name, Offset: -1, Kind: kindNoTotals, What: "a plain stream does not say what it should hold: only its framing was checked, not its values"})
-	}
+	v.remarks(f.name, r)
 	if v.report.What != "dump" {
 		v.mu.Lock()
 		v.report.DumpID, v.report.Tables = r.Header().Meta.DumpID, 1
 		v.mu.Unlock()
 	}
 	return src.n, totals, nil
+}
+
+// remarks warns of what an operator should know of a file that is whole.
+func (v *verifier) remarks(name string, r *format.Reader) {
+	if _, known := r.Totals(); !known {
+		v.warn(Damage{File: name, Offset: -1, Kind: kindNoTotals, What: "a plain stream does not say what it should hold: only its framing was checked, not its values"})
+	}
+	if s := r.Header().Meta.Salvaged; s != nil && !s.Proven {
+		v.warn(Damage{File: name, Offset: -1, Kind: kindSalvaged, What: "made of " + format.Printable(s.From) + ", which was damaged: rows may be missing",
+			Hint: "\"pghaul inspect --json\" lists what is lost"})
+	}
 }
 
 // meters returns those of the three places of a lane: a tracker may know of a convert stage too.

@@ -35,7 +35,7 @@ func hintFor(err error) string {
 	case errors.As(err, &damage) && damage.Kind == format.ErrVersion:
 		return "a later pghaul wrote this file; use that version or a later one"
 	case errors.As(err, &damage) && damage.Kind != format.ErrRead:
-		return "the file is damaged or not one of pghaul's; take the dump again or fetch the file again"
+		return "the file is damaged or not one of pghaul's; take the dump again or fetch the file again; \"pghaul salvage\" saves what can be read"
 	case errors.Is(err, syscall.ENOSPC):
 		return "make room on the disk, or write to another folder (-f)"
 	case errors.Is(err, fs.ErrPermission):
