@@ -22,13 +22,17 @@ func (e *Env) bar(part float64, width int) string {
 	return e.Styles.Bar.On(on) + e.Styles.Rest.On(strings.Repeat(e.Glyphs.Rest, rest))
 }
 
-// thinBar is a progress bar as a line.
+// thinBar is a progress bar as a line, exact to half a cell: bars of neighbouring rows do not run into each other.
 func (e *Env) thinBar(part float64, width int) string {
 	if width <= 0 {
 		return ""
 	}
-	n := int(clean(part) * float64(width))
-	return e.Styles.Bar.On(strings.Repeat(e.Glyphs.Thick, n)) + e.Styles.Rest.On(strings.Repeat(e.Glyphs.Rule, width-n))
+	halves := int(clean(part) * float64(2*width))
+	on := strings.Repeat(e.Glyphs.Thick, halves/2)
+	if halves%2 == 1 {
+		on += e.Glyphs.Half
+	}
+	return e.Styles.Bar.On(on) + e.Styles.Rest.On(strings.Repeat(e.Glyphs.Rule, width-(halves+1)/2))
 }
 
 // clean makes a part between 0 and 1 of whatever it is.
@@ -101,7 +105,7 @@ func (s *series) highest() float64 {
 
 // spark draws a series against a common top. Of fewer columns than seconds each is the mean of some; these do not shift among each other as
 // time passes, so that nothing shimmers.
-func (e *Env) spark(s *series, top float64, width int) string {
+func (e *Env) spark(s *series, top float64, width int, style Style) string {
 	if width <= 0 {
 		return ""
 	}
@@ -124,7 +128,7 @@ func (e *Env) spark(s *series, top float64, width int) string {
 		}
 		b.WriteString(e.level(sum/float64(max(n, 1)), top))
 	}
-	return spaces(width-columns) + e.Styles.Spark.On(b.String())
+	return spaces(width-columns) + style.On(b.String())
 }
 
 func (e *Env) level(v, top float64) string {

@@ -6,10 +6,13 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 )
 
-// helpBar is the last line: keys and what they do, as many as fit. "? help" is always the last.
-func (e *Env) helpBar(keys []key.Binding, width int) string {
+// helpBar is the last line: keys and what they do, as many as fit. "? help" is always the last, but where the keys stand alone: in a dialog.
+func (e *Env) helpBar(keys []key.Binding, width int, alone bool) string {
 	const gap = 3
-	last := e.keyHelp(e.Keys.Help)
+	last := ""
+	if !alone {
+		last = e.keyHelp(e.Keys.Help)
+	}
 	left := width - widthOf(last)
 	var b strings.Builder
 	for _, k := range keys {
@@ -34,7 +37,7 @@ func (e *Env) keyHelp(k key.Binding) string {
 }
 
 // fullHelp is all keys in columns, the screen's own first.
-func (e *Env) fullHelp(title string, keys []key.Binding, width, height int) []string {
+func (e *Env) fullHelp(title string, keys []key.Binding, explained []string, width, height int) []string {
 	lines := []string{e.Styles.Title.On("keys") + e.Styles.Muted.On("  "+title), ""}
 	var entries []string
 	seen := map[string]bool{}
@@ -44,10 +47,10 @@ func (e *Env) fullHelp(title string, keys []key.Binding, width, height int) []st
 			continue
 		}
 		seen[h.Key] = true
-		entries = append(entries, e.Styles.Key.On(e.left(h.Key, 10))+" "+h.Desc)
+		entries = append(entries, e.Styles.Key.On(e.left(h.Key, 11))+" "+h.Desc)
 	}
-	rows := max(height-len(lines)-2, 1)
-	column := 30
+	rows := max(height-len(lines)-len(explained)-3, 1)
+	column := 38
 	columns := max(min((len(entries)+rows-1)/rows, width/column), 1)
 	rows = (len(entries) + columns - 1) / columns
 	for r := range rows {
@@ -59,5 +62,7 @@ func (e *Env) fullHelp(title string, keys []key.Binding, width, height int) []st
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
+	lines = append(lines, "")
+	lines = append(lines, explained...)
 	return append(lines, "", e.Styles.Muted.On("any key closes this"))
 }

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -55,7 +57,9 @@ func As(b key.Binding, does string) key.Binding {
 // Pair gives two keys that belong together as one for the help: "+/- jobs".
 func Pair(a, b key.Binding, does string) key.Binding {
 	both := key.NewBinding(key.WithKeys(append(a.Keys(), b.Keys()...)...))
-	both.SetHelp(a.Help().Key+"/"+b.Help().Key, does)
+	first, _, _ := strings.Cut(a.Help().Key, "/")
+	second, _, _ := strings.Cut(b.Help().Key, "/")
+	both.SetHelp(first+"/"+second, does)
 	return both
 }
 

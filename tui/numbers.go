@@ -50,16 +50,16 @@ func clock(d time.Duration) string {
 }
 
 // etaText is the time left, with its honesty: exact, about, a range, unknown.
-func etaText(e progress.ETA) string {
+func (e *Env) etaText(eta progress.ETA) string {
 	switch {
-	case !e.Known:
+	case !eta.Known:
 		return "unknown"
-	case e.Kind == progress.Range:
-		return clock(e.Low) + "–" + clock(e.High)
-	case e.Kind == progress.About:
-		return "~" + clock(e.Low)
+	case eta.Kind == progress.Range:
+		return clock(eta.Low) + e.Glyphs.To + clock(eta.High)
+	case eta.Kind == progress.About:
+		return "~" + clock(eta.Low)
 	}
-	return clock(e.Low)
+	return clock(eta.Low)
 }
 
 // sizeOf writes a size that may be an estimate, or unknown.

@@ -47,13 +47,15 @@ func New(o Options) *Program {
 // Run shows the program until the operator leaves it, or ctx ends it at once. It restores the terminal and waits for no job. The error is
 // nil when the operator has left, [ErrAtOnce] without waiting for the job, or what a screen has ended the program with.
 func Run(ctx context.Context, o Options) error {
-	p := New(o)
-	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithAltScreen(), tea.WithMouseCellMotion(),
-		tea.WithoutSignalHandler()).Run()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	program := tea.NewProgram(New(o), tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithAltScreen(), tea.WithMouseCellMotion(), tea.WithoutSignalHandler())
+	// Not tea.WithContext: that leaves a reader behind, which would take what is typed afterwards.
+	ended := context.AfterFunc(ctx, func() { program.Send(quitMsg{context.Cause(ctx)}) })
+	defer ended()
+	model, err := program.Run()
+	if p, ok := model.(*Program); ok {
+		err = errors.Join(err, p.err)
 	}
-	return errors.Join(err, p.err)
+	return err
 }
 
 // Init implements tea.Model.
@@ -195,13 +197,19 @@ func (p *Program) View() string {
 	var lines []string
 	keys := top.Keys()
 	if p.help {
-		lines = e.fullHelp(top.Title(), keys, width, body)
+		var explained []string
+		if x, ok := top.(Explainer); ok {
+			explained = x.Explain()
+		}
+		lines = e.fullHelp(top.Title(), keys, explained, width, body)
 	} else {
 		lines = strings.Split(top.View(width, body), "\n")
 	}
 	lines = fill(lines, body)
 	if p.toast.text != "" && e.Time.Before(p.until) && body > 0 {
-		lines[body-1] = e.toastLine(p.toast, width)
+		text := e.toastLines(p.toast, width)
+		text = text[:min(len(text), maxToast, body)]
+		copy(lines[body-len(text):], text)
 	}
 	if d := p.dialog; d != nil {
 		box := d.view(e, width)
@@ -209,13 +217,16 @@ func (p *Program) View() string {
 		lines = lay(lines, box, x, max((body-len(box))/2, 0), width)
 		keys = d.keys(e.Keys)
 	}
-	return fitFrame(append(lines, e.helpBar(keys, width)), width, height)
+	return fitFrame(append(lines, e.helpBar(keys, width, p.dialog != nil)), width, height)
 }
 
-func (e *Env) toastLine(t toastMsg, width int) string {
-	text, st, sign := show.Line(t.text), e.Styles.Accent, e.Glyphs.Dot
+// maxToast is how many lines a toast takes at most.
+const maxToast = 3
+
+func (e *Env) toastLines(t toastMsg, width int) []string {
+	st, sign := e.Styles.Accent, e.Glyphs.Dot
 	if t.bad {
 		st, sign = e.Styles.Bad, e.Glyphs.Failed
 	}
-	return st.On(e.cut(sign+" "+text, width))
+	return e.hang(st.On(sign)+" ", st, show.Line(t.text), width)
 }

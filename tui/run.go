@@ -103,6 +103,8 @@ func (r *run) Update(m tea.Msg) tea.Cmd {
 		if m.of == r {
 			return Push(NewReport(m.end))
 		}
+	case tea.WindowSizeMsg:
+		r.see()
 	case tea.MouseMsg:
 		r.mouse(m)
 	case tea.KeyMsg:
@@ -226,5 +228,25 @@ func (r *run) Keys() []key.Binding {
 	if r.paused {
 		pause = As(k.Pause, "resume")
 	}
-	return append([]key.Binding{pause, k.Cancel, Pair(k.More, k.Fewer, "jobs"), As(k.Enter, "details"), k.Log, k.Sort, k.Filter, As(k.Quit, "leave")}, moving...)
+	return append([]key.Binding{pause, k.Cancel, Pair(k.More, k.Fewer, "jobs"), As(k.Enter, "details"), k.Log, k.Sort, k.Filter, As(k.Quit, "leave"),
+		As(k.Interrupt, "cancel; twice: at once")}, moving...)
+}
+
+// Explain implements Explainer.
+func (r *run) Explain() []string {
+	e := r.env
+	word := func(w string) string { return e.Styles.Muted.On(e.left(w, 12)) }
+	states := ""
+	for _, t := range []progress.TableSnapshot{{State: progress.Waiting}, {State: progress.Running}, {State: progress.Done}, {State: progress.Done, Proof: progress.Proven},
+		{State: progress.Failed}} {
+		sign, style, name := e.stateOf(&t)
+		states += style.On(sign) + " " + name + "   "
+	}
+	return []string{
+		word("a lane") + e.legend(),
+		word("") + "busy: own work; server: waits for it; blocked: the next is full;",
+		word("") + "starved: the one before is empty. The marked one is the limit.",
+		word("a table") + states,
+		word("left") + "01:30 exact sizes   ~01:30 estimated   01:30" + e.Glyphs.To + "02:10 the rate changes",
+	}
 }

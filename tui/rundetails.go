@@ -37,9 +37,10 @@ func (r *run) detailLines(width int) []string {
 	return append(lines, r.segmentLines(width)...)
 }
 
+// tablePace is how quickly a table moves; empty when it does not, or has just begun.
 func (r *run) tablePace(t *progress.TableSnapshot) string {
-	if t.State == progress.Running {
-		return rateOf(r.tables.rates[t.ID], r.rate.Known)
+	if rate, known := r.tables.rates[t.ID]; known && t.State == progress.Running {
+		return rateOf(rate, r.rate.Known)
 	}
 	return ""
 }
@@ -99,8 +100,9 @@ func (r *run) gateLines(p runPlan) []string {
 	if r.gate.Word != "" {
 		goOn += ", after " + e.Styles.Warn.On(show.Text(r.gate.Word)) + " is typed in"
 	}
-	if room := max(p.area-1, 0); len(lines) > room {
-		lines = lines[:room]
+	room := max(p.area-1, 0)
+	if len(lines) < room {
+		lines = append(lines, "")
 	}
-	return append(lines, goOn)
+	return append(lines[:min(len(lines), room)], goOn)
 }

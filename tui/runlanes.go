@@ -16,12 +16,8 @@ func (r *run) pipeline(p runPlan) []string {
 	case len(stages) == 0:
 		lines = fill(nil, p.lanes)
 	case p.lanes >= len(stages):
-		top := 0.0
-		for _, s := range r.lanes {
-			top = max(top, s.highest())
-		}
 		for i := range stages {
-			lines = append(lines, r.lane(&stages[i], top, p))
+			lines = append(lines, r.lane(&stages[i], r.highest(), p))
 		}
 		lines = fill(lines, p.lanes)
 	default:
@@ -34,6 +30,15 @@ func (r *run) pipeline(p runPlan) []string {
 	return lines
 }
 
+// highest is the largest throughput that a sparkline shows.
+func (r *run) highest() float64 {
+	top := 0.0
+	for _, s := range r.lanes {
+		top = max(top, s.highest())
+	}
+	return top
+}
+
 // Columns of a lane.
 const (
 	laneMark = 4 // with the indent
@@ -43,13 +48,13 @@ const (
 // lane is one stage: its time as a bar, its load, its throughput now and in the last minute.
 func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 	e := r.env
-	mark, name := "    ", show.Text(s.Name)
+	mark, name, style := "    ", show.Text(s.Name), e.Styles.Muted
 	load := s.Busy + s.Server
 	figures := percent(load)
 	name, figures = e.left(name, laneName), e.right(figures, percentWidth)
 	if s.Name == r.rate.Verdict.Bottleneck {
 		mark = "  " + e.Styles.Accent.On(e.Glyphs.Mark) + " "
-		name, figures = e.Styles.Title.On(name), e.Styles.Title.On(figures)
+		name, figures, style = e.Styles.Title.On(name), e.Styles.Title.On(figures), e.Styles.Spark
 	}
 	if p.main < wideFull {
 		mark = strings.TrimPrefix(mark, "  ")
@@ -70,7 +75,7 @@ func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 	if spark > 0 {
 		line += "  "
 		if history := r.lanes[s.Name]; history != nil {
-			line += e.spark(history, top, spark)
+			line += e.spark(history, top, spark, style)
 		}
 	}
 	return line
@@ -92,7 +97,7 @@ func (r *run) limit(p runPlan) string {
 			best = s
 		}
 	}
-	return r.lane(best, 0, runPlan{main: min(p.main, wideFull-1)})
+	return r.lane(best, r.highest(), p)
 }
 
 // waitLines is what each server's backends do.

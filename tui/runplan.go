@@ -43,9 +43,12 @@ func (r *run) plan(width, height int) runPlan {
 		p.verdict = 2
 	}
 	const few, comfort = 3, 5
-	want := comfort
-	if r.pane != paneTables || r.waits {
-		want = 8
+	want, gap2 := comfort, comfort
+	switch {
+	case r.pane == paneDetails:
+		want, gap2 = 15, few
+	case r.pane == paneLog || r.waits:
+		want = 10
 	}
 	for _, drop := range []struct {
 		least int
@@ -54,7 +57,7 @@ func (r *run) plan(width, height int) runPlan {
 		{want, func() { p.gap3 = false }},
 		{want, func() { p.gap1 = false }},
 		{want, func() { p.waits = 0 }},
-		{want, func() { p.gap2 = false }},
+		{gap2, func() { p.gap2 = false }},
 		{want, func() { p.verdict = min(p.verdict, 1) }},
 		{few, func() { p.railLine = false }},
 		{want, func() { p.lanes = 1 }},

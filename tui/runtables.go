@@ -36,6 +36,9 @@ func (r *run) lowerHead(width int) string {
 	case r.waits:
 		return e.Styles.Title.On("gate") + "  " + e.Styles.Accent.On(show.Text(r.gate.Title))
 	}
+	if width < wideFull && !r.typing && r.filter.Text == "" {
+		return e.cut(r.counts(width), width)
+	}
 	return e.spread(r.counts(width), r.order(), width)
 }
 
@@ -103,8 +106,8 @@ func (r *run) tableRows(p runPlan) []string {
 // Columns of a row: what is behind the name, from the widest screen to the narrowest.
 const (
 	amountWidth = 22 // a bar with its percentage, or a number of rows
-	pieceWidth  = 10 // segments, or a size
-	paceWidth   = 10 // a rate, or a time
+	pieceWidth  = 9  // segments, or a size
+	paceWidth   = 9  // a rate, or a time
 	wordWidth   = 10 // of the state
 )
 
@@ -128,7 +131,7 @@ func (r *run) tableRow(t *progress.TableSnapshot, cursor bool, width int) string
 	if t.Err != nil || t.Proof == progress.Mismatch {
 		why := errorText(t.Err)
 		if t.Err == nil {
-			why = "rows differ: " + show.Line(t.Note)
+			why = show.Line(t.Note)
 		}
 		name := e.cut(show.Text(t.Name), max((width-headWidth)/2, 0))
 		rest := width - headWidth - widthOf(name) - 2
@@ -143,9 +146,11 @@ func (r *run) tableTail(t *progress.TableSnapshot, word string, style Style, wid
 	var amount, piece, pace string
 	switch t.State {
 	case progress.Running:
-		amount = e.bar(t.Fraction, amountWidth-percentWidth-1) + " " + e.right(percent(t.Fraction), percentWidth)
-		piece = fmt.Sprintf("%d/%d seg", t.SegmentsEnded, t.Segments)
-		pace = rateOf(r.tables.rates[t.ID], r.rate.Known)
+		amount = e.thinBar(t.Fraction, amountWidth-percentWidth-1) + " " + e.right(percent(t.Fraction), percentWidth)
+		if piece = fmt.Sprintf("%d/%d", t.SegmentsEnded, t.Segments); len(piece) <= pieceWidth-4 {
+			piece += " seg"
+		}
+		pace = r.tablePace(t)
 	case progress.Done:
 		amount, piece, pace = show.Plural(t.DoneRows, "row", "rows"), show.Size(t.DoneBytes), clock(t.Elapsed)
 	default:
@@ -160,7 +165,7 @@ func (r *run) tableTail(t *progress.TableSnapshot, word string, style Style, wid
 	if width < 56 {
 		return "  " + e.right(amount, amountWidth)
 	}
-	tail := "  " + e.right(amount, amountWidth) + " " + e.right(piece, pieceWidth) + " "
+	tail := " " + e.right(amount, amountWidth) + " " + e.right(piece, pieceWidth) + " "
 	if width < 68 {
 		return tail + style.On(e.left(word, wordWidth))
 	}

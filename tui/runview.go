@@ -61,12 +61,12 @@ func (r *run) header(width int) string {
 	case width < wideFull:
 		return e.spread(names, took, width)
 	}
-	left := etaText(r.rate.ETA)
+	left := e.etaText(r.rate.ETA)
 	if r.paused || !moving(r.s) {
 		left = "unknown"
 	}
-	const leftWidth = 16
-	return e.spread(names, took+"   "+e.Styles.Muted.On("left ")+e.left(left, leftWidth), width)
+	// The columns of the line below.
+	return e.spread(names, e.right(took, rateWidth)+"   "+e.right(e.Styles.Muted.On("left ")+left, rowsWidth+3+percentWidth), width)
 }
 
 // moving tells whether tables move in the present phase.
@@ -113,7 +113,7 @@ func (r *run) phaseLine(p runPlan) string {
 		if r.s.Finished {
 			return e.spread(name, done, p.width)
 		}
-		left := etaText(r.rate.ETA)
+		left := e.etaText(r.rate.ETA)
 		if r.paused || !moving(r.s) || !r.rate.ETA.Known {
 			left = "?"
 		}

@@ -27,6 +27,12 @@ type Capturer interface {
 	Captures(tea.KeyMsg) bool
 }
 
+// Explainer is a screen that has more to explain in the full help than keys: what its signs mean.
+type Explainer interface {
+	// Explain gives styled lines.
+	Explain() []string
+}
+
 // Env is what all screens share. It changes in nothing but Width, Height and Time while the program runs.
 type Env struct {
 	Styles Styles

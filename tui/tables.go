@@ -167,6 +167,3 @@ func (l *tableList) ids(from, n int) []int {
 	}
 	return out
 }
-
-// find gives the position of a table, or -1.
-func (l *tableList) find(id int) int { return slices.Index(l.order, int32(id)) }

@@ -37,11 +37,11 @@ func (r *Report) Text() string {
 	p := &r.Progress
 	var b strings.Builder
 	b.WriteString(r.title() + "\n")
-	if len(p.Tables) > 0 {
-		b.WriteString("\n" + r.tables())
+	if g := r.Tables(); len(g.Rows) > 0 {
+		b.WriteString("\n" + g.text())
 	}
-	if p.Totals.Rows > 0 && len(p.Stages) > 0 {
-		b.WriteString("\n" + stages(p.Stages))
+	if g := r.Stages(); len(g.Rows) > 0 {
+		b.WriteString("\n" + g.text())
 	}
 	if len(p.Phases) > 1 {
 		b.WriteString("\n" + phases(p.Phases))
@@ -64,7 +64,7 @@ func (r *Report) Text() string {
 
 func (r *Report) title() string {
 	p := &r.Progress
-	s := p.Job
+	s := show.Text(p.Job)
 	if p.Source != "" {
 		s += " " + show.Text(p.Source)
 	}
@@ -74,32 +74,50 @@ func (r *Report) title() string {
 	return s
 }
 
-func (r *Report) tables() string {
-	p := &r.Progress
-	proof := slices.ContainsFunc(p.Tables, func(t progress.TableReport) bool { return t.Proof != progress.NotTried })
-	head := []string{"table", ">rows", ">bytes", ">segments", ">seconds", ">MB/s", ">KRows/s", ">MDatums/s"}
-	if proof {
-		head = append(head, "proof")
+// Grid is a table of text: headings, of which those that begin with ">" are of columns of numbers, and rows, all escaped for the terminal.
+type Grid struct {
+	Head []string
+	Rows [][]string
+}
+
+func (g Grid) text() string {
+	out := show.NewGrid("", g.Head...)
+	for _, row := range g.Rows {
+		out.Row(row...)
 	}
-	g := show.NewGrid("", head...)
+	return out.String()
+}
+
+// Tables are the tables that the text names, the others as one row, and their sum; no rows without tables.
+func (r *Report) Tables() Grid {
+	p := &r.Progress
+	if len(p.Tables) == 0 {
+		return Grid{}
+	}
+	proof := slices.ContainsFunc(p.Tables, func(t progress.TableReport) bool { return t.Proof != progress.NotTried })
+	g := Grid{Head: []string{"table", ">rows", ">bytes", ">segments", ">seconds", ">MB/s", ">KRows/s", ">MDatums/s"}}
+	if proof {
+		g.Head = append(g.Head, "proof")
+	}
+	add := func(row []string, last string) {
+		if proof {
+			row = append(row, last)
+		}
+		g.Rows = append(g.Rows, row)
+	}
 	named, rest := largest(p.Tables)
 	for i := range named {
 		t := &named[i]
-		row := append([]string{show.Text(t.Name)}, numbers(t)...)
-		if proof {
-			row = append(row, proofText(t))
-		}
-		g.Row(row...)
+		add(append([]string{show.Text(t.Name)}, numbers(t)...), proofText(t))
 	}
 	if rest.SegmentsTotal > 0 {
-		row := append([]string{fmt.Sprintf("%d more tables", len(p.Tables)-len(named))}, show.Count(rest.Rows), show.Size(rest.Bytes), segments(&rest), "", "", "", "")
-		g.Row(row...)
+		add([]string{fmt.Sprintf("%d more tables", len(p.Tables)-len(named)), show.Count(rest.Rows), show.Size(rest.Bytes), segments(&rest), "", "", "", ""}, "")
 	}
 	t := p.Totals
 	sum := progress.TableReport{Segments: p.Counts.SegmentsEnded, SegmentsTotal: p.Counts.Segments, Rows: t.Rows, Bytes: t.Bytes, Seconds: t.Seconds,
 		MBPerSec: t.MBPerSec, KRowsPerSec: t.KRowsPerSec, MDatumsPerSec: t.MDatumsPerSec}
-	g.Row(append([]string{"total"}, numbers(&sum)...)...)
-	return g.String()
+	add(append([]string{"total"}, numbers(&sum)...), "")
+	return g
 }
 
 // largest parts the tables into those that are named and the sum of the others. What failed or differs is always named.
@@ -160,17 +178,21 @@ func proofText(t *progress.TableReport) string {
 // leastWork is how many seconds a stage must have worked for a rate that means something.
 const leastWork = 0.001
 
-func stages(all []progress.StageReport) string {
-	g := show.NewGrid("", "stage", ">busy s", ">server s", ">share", ">µs/row", ">µs/datum", ">MB/s")
-	for _, s := range all {
+// Stages are the places of the pipeline and their work; no rows where nothing has moved.
+func (r *Report) Stages() Grid {
+	g := Grid{Head: []string{"stage", ">busy s", ">server s", ">share", ">µs/row", ">µs/datum", ">MB/s"}}
+	if r.Progress.Totals.Rows == 0 {
+		return g
+	}
+	for _, s := range r.Progress.Stages {
 		rate := show.Fixed(s.MBPerSec)
 		if s.BusySeconds+s.ServerSeconds < leastWork {
 			rate = "-"
 		}
-		g.Row(s.Name, show.Fixed(s.BusySeconds), show.Fixed(s.ServerSeconds), fmt.Sprintf("%.0f %%", 100*s.Share), fmt.Sprintf("%.3f", s.RowMicros),
-			fmt.Sprintf("%.4f", s.DatumMicros), rate)
+		g.Rows = append(g.Rows, []string{show.Text(s.Name), show.Fixed(s.BusySeconds), show.Fixed(s.ServerSeconds), fmt.Sprintf("%.0f %%", 100*s.Share), fmt.Sprintf("%.3f", s.RowMicros),
+			fmt.Sprintf("%.4f", s.DatumMicros), rate})
 	}
-	return g.String()
+	return g
 }
 
 func phases(all []progress.Phase) string {

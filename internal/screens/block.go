@@ -22,16 +22,18 @@ func block(s string) (box, bool) {
 	r, _ := utf8.DecodeRuneInString(s)
 	switch {
 	case r == '█':
-		return box{0, 0.12, 1, 0.76}, true
+		return box{0, 0, 1, 1}, true
 	case r >= '▁' && r <= '▇':
 		h := float64(r-'▁'+1) / 8
-		return box{0.05, 1 - h*0.8 - 0.1, 0.9, h * 0.8}, true
+		return box{0, 1 - h, 1, h}, true
 	case r >= '▉' && r <= '▏':
-		return box{0, 0.12, float64('▏'-r+1) / 8, 0.76}, true
+		return box{0, 0, float64('▏'-r+1) / 8, 1}, true
 	case r == '▓', r == '▒', r == '░':
-		return box{0, 0.12, 1, 0.76}, true
+		return box{0, 0, 1, 1}, true
 	case r == '━':
 		return box{0, 0.44, 1, 0.12}, true
+	case r == '╸':
+		return box{0, 0.44, 0.5, 0.12}, true
 	case r == '─':
 		return box{0, 0.47, 1, 0.06}, true
 	}

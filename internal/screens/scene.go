@@ -4,6 +4,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/bytehaul/pghaul/tui"
 )
@@ -12,6 +13,7 @@ import (
 type Scene struct {
 	Program *tui.Program
 	Job     *Job
+	Left    bool // the program has ended
 	now     time.Time
 }
 
@@ -20,6 +22,7 @@ func Play(o tui.Options, j *Job, width, height int) *Scene {
 	s := &Scene{Job: j, now: Start}
 	o.Still = true
 	s.Program = tui.New(o)
+	s.Send(tui.TickMsg{Time: s.now})
 	s.Send(tea.WindowSizeMsg{Width: width, Height: height})
 	s.run(s.Program.Init())
 	return s
@@ -44,6 +47,7 @@ func (s *Scene) run(cmd tea.Cmd) {
 			s.run(c)
 		}
 	case tea.QuitMsg:
+		s.Left = true
 	default:
 		s.Send(m)
 	}
@@ -82,3 +86,6 @@ func Key(name string) tea.KeyMsg {
 	}
 	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(name)}
 }
+
+// Text is the frame without its looks.
+func (s *Scene) Text() string { return ansi.Strip(s.Program.View()) }

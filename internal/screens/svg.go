@@ -17,7 +17,7 @@ type Palette struct {
 	Colours          [8]string // black, red, green, yellow, blue, magenta, cyan, white
 }
 
-// Palettes are a dark and a light terminal.
+// Palettes are a dark terminal, then a light one.
 func Palettes() []Palette {
 	return []Palette{
 		{"dark", "#16181d", "#d5d8de", [8]string{"#2b2e36", "#e5707a", "#8fc17e", "#e0b566", "#6c9ce8", "#b98ae0", "#5cc0c7", "#d5d8de"}},

@@ -35,7 +35,11 @@ func draw(folder, only string, text bool) error {
 			fmt.Printf("%s\n%s\n\n", name, frame)
 			continue
 		}
-		for _, p := range screens.Palettes() {
+		palettes := screens.Palettes()
+		if !s.Light {
+			palettes = palettes[:1]
+		}
+		for _, p := range palettes {
 			file := filepath.Join(folder, name+"-"+p.Name+".svg")
 			if err := os.WriteFile(file, screens.SVG(frame, s.Width, s.Height, p), 0o644); err != nil { //nolint:gosec // for everybody to read
 				return err
