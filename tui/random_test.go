@@ -61,6 +61,7 @@ var someKeys = []string{"up", "down", "left", "right", "pgup", "pgdown", "g", "G
 
 // play sends random keys, sizes and clicks, and looks at every frame.
 func play(t *testing.T, seed uint64) {
+	t.Chdir(t.TempDir()) // reports are written
 	r := rand.New(rand.NewPCG(seed, 1))
 	j := randomJob(r)
 	o := screens.RunOf(j, oddNames[:r.IntN(len(oddNames))])
