@@ -64,7 +64,7 @@ var rules = map[string]rule{
 	// Measures from outside, with the built program; the tables are the yardstick's.
 	"internal/bench": {ours: []string{"internal/pgcluster", "internal/pgtools", "internal/yardstick"}},
 	// Measures a server of the operator's, and runs jobs as a library.
-	"internal/yardstick": {ours: append([]string{"dump", "restore", "internal/show"}, engine...), others: []string{pgx, sync, sys}},
+	"internal/yardstick": {ours: append([]string{"dump", "restore", "internal/sched", "internal/show"}, engine...), others: []string{pgx, sync, sys}},
 
 	// Breaks things from outside, with the built program.
 	"internal/soak": {ours: []string{"internal/netfault", "internal/pgcluster"}, others: []string{pgx}},

@@ -17,6 +17,7 @@ import (
 	"github.com/bytehaul/pghaul/internal/hint"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgcluster/pgtest"
+	"github.com/bytehaul/pghaul/internal/yardstick"
 	"github.com/bytehaul/pghaul/restore"
 )
 
@@ -109,6 +110,8 @@ func TestPooler(t *testing.T) {
 		if _, err := os.Stat(into); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("left: %v", err)
 		}
+		_, err = yardstick.Run(context.Background(), yardstick.Options{DSN: parse(t, through(port, source)), Scale: 1e-6, Jobs: 1, Rounds: 1, Dir: t.TempDir()})
+		refused("bench", err)
 		empty := pgtest.DB(t)
 		_, err = restore.Run(context.Background(), options(t, dir, through(port, empty)))
 		refused("restore", err)

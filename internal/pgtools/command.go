@@ -159,7 +159,7 @@ func (t *Tools) start(ctx context.Context, path string, conn Conn, stdout io.Wri
 	cmd.SysProcAttr = childAttr()
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	cmd.WaitDelay = cmp.Or(t.grace, defaultGrace)
-	runErr := runOnOwnThread(cmd)
+	runErr := runOnOwnThread(cmd, t.Thread)
 	log.flush()
 	if runErr == nil {
 		return nil
@@ -176,11 +176,14 @@ func (t *Tools) start(ctx context.Context, path string, conn Conn, stdout io.Wri
 
 // runOnOwnThread runs a command on a thread that lives as long as the command: the
 // parent-death signal comes when the thread that forked ends.
-func runOnOwnThread(cmd *exec.Cmd) error {
+func runOnOwnThread(cmd *exec.Cmd, prepare func() (undo func())) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		if prepare != nil {
+			defer prepare()()
+		}
 		done <- cmd.Run()
 	}()
 	return <-done

@@ -134,6 +134,9 @@ func TestPassword(t *testing.T) {
 		if _, err := tools.Dump(context.Background(), conn, "-Fc", "-f", archive); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
+		if _, err := tools.Run(context.Background(), filepath.Join(c.BinDir(), "psql"), conn, "-Xc", "SELECT 1"); err != nil {
+			t.Errorf("%s: psql: %v", host, err)
+		}
 		conn.Password = "other"
 		_, err := tools.Dump(context.Background(), conn, "-Fc", "-f", archive)
 		if err == nil || !strings.Contains(err.Error(), "password authentication failed") {

@@ -24,6 +24,10 @@ type Tools struct {
 	// line end, from one goroutine at a time for each program.
 	Line func(line string)
 
+	// Thread, when set, is called on the thread that a program is started from, just before, and undo after
+	// its end: what a program inherits from its thread is decided there.
+	Thread func() (undo func())
+
 	grace time.Duration // 0: defaultGrace; tests shorten it
 }
 

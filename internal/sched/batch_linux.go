@@ -29,3 +29,18 @@ func Batch() error {
 	}
 	return nil
 }
+
+// Ordinary puts the calling thread, to which the caller has locked its goroutine, under SCHED_NORMAL (SCHED_OTHER) until undo is called: a program that is started from it
+// meanwhile runs as it would from a shell, and not as the batch work that it would inherit.
+func Ordinary() (undo func()) {
+	was, err := unix.SchedGetAttr(0, 0)
+	if err != nil || was.Policy != unix.SCHED_BATCH {
+		return func() {}
+	}
+	ordinary := *was
+	ordinary.Policy = unix.SCHED_NORMAL
+	if unix.SchedSetAttr(0, &ordinary, 0) != nil {
+		return func() {}
+	}
+	return func() { _ = unix.SchedSetAttr(0, was, 0) } // a thread that stays ordinary is slower, not wrong
+}

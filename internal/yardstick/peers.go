@@ -13,6 +13,7 @@ import (
 
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
+	"github.com/bytehaul/pghaul/internal/sched"
 )
 
 // zstdMajor is the first pg_dump that can be built with zstd.
@@ -25,6 +26,7 @@ func (b *bench) peerJobs(ctx context.Context) (dumps, restores []*job, err error
 		b.note("no peers: %v", err)
 		return nil, nil, nil
 	}
+	tools.Thread = sched.Ordinary // as from a shell: our own threads are batch work, where the command has made them that
 	b.note("peers: pg_dump and pg_restore %s", tools.Version)
 	tables, err := b.admin.ToolConn(ctx, b.scratch.tables)
 	if err != nil {
