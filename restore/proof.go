@@ -101,6 +101,31 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 	if err := j.checkTablesKnown(ctx); err != nil {
 		return nil, err
 	}
+	provable := make([]*loadTable, 0, len(j.plan.tables))
+	for _, t := range j.plan.tables {
+		if why := j.unprovable(t); why != "" {
+			t.progress.SetProof(progress.NotProven, why)
+			j.sum.Unproven = append(j.sum.Unproven, fmt.Sprintf("%s: %s", t.name, why))
+			continue
+		}
+		provable = append(provable, t)
+	}
+	groups := j.groupTables(provable)
+	for _, g := range groups {
+		for _, t := range g.tables {
+			want, err := tableTotals(t.entry)
+			if err != nil {
+				return nil, err
+			}
+			g.want = g.want.Add(want)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *proofGroup) int { return int(min(1, max(-1, b.want.Length-a.want.Length))) })
+	return groups, nil
+}
+
+// groupTables puts tables together that are read in one go.
+func (j *job) groupTables(tables []*loadTable) (groups []*proofGroup) {
 	byTarget := map[pg.Qualified]*proofGroup{}
 	viaRoot := map[pg.Qualified]bool{}
 	targets := map[pg.Qualified]*pg.Target{}
@@ -110,13 +135,7 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 			viaRoot[t.into] = true
 		}
 	}
-	var groups []*proofGroup
-	for _, t := range j.plan.tables {
-		if why := j.unprovable(t); why != "" {
-			t.progress.SetProof(progress.NotProven, why)
-			j.sum.Unproven = append(j.sum.Unproven, fmt.Sprintf("%s: %s", t.name, why))
-			continue
-		}
+	for _, t := range tables {
 		name := t.into
 		if t.entry.Root != nil {
 			if root := j.plan.mapped.of(pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}); viaRoot[root] {
@@ -129,14 +148,9 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 			byTarget[name] = g
 			groups = append(groups, g)
 		}
-		want, err := tableTotals(t.entry)
-		if err != nil {
-			return nil, err
-		}
-		g.tables, g.want = append(g.tables, t), g.want.Add(want)
+		g.tables = append(g.tables, t)
 	}
-	slices.SortStableFunc(groups, func(a, b *proofGroup) int { return int(min(1, max(-1, b.want.Length-a.want.Length))) })
-	return groups, nil
+	return groups
 }
 
 // checkTablesKnown looks the targets up, when an earlier run has loaded them all.

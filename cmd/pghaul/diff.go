@@ -15,13 +15,15 @@ import (
 // diffFlags are diff's flags as given.
 type diffFlags struct {
 	conn    connection
-	asJSON  bool
+	job     *jobFlags
+	data    bool
+	maps    []string // with data
 	filters []string
 	o       restore.DiffOptions
 }
 
 func (a *app) diffCommand() *cobra.Command {
-	d := &diffFlags{}
+	d := &diffFlags{job: newJobFlags()}
 	c := &cobra.Command{
 		Use:     "diff DIR DSN",
 		Short:   "compare a dump's tables with those of a database",
@@ -29,9 +31,12 @@ func (a *app) diffCommand() *cobra.Command {
 		Long: "pghaul diff compares the tables of a dump with those of the database that DSN (or -d)\n" +
 			"names, column by column, as \"pghaul restore --data-only\" would match them: what goes as\n" +
 			"it is, what is converted, what needs a cast, what would be refused, and why. It reads\n" +
-			"definitions alone; \"pghaul verify --against\" looks at rows, triggers and privileges too.",
+			"definitions alone; \"pghaul verify --against\" looks at rows, triggers and privileges too.\n\n" +
+			"pghaul diff --data compares the rows of two live databases: it counts and digests them\n" +
+			"table by table, each side under a snapshot of its own. What writers have changed since\n" +
+			"a migrate is what differs.",
 		Args: exactly(1, 2, "the folder DIR of the dump"),
-		Annotations: map[string]string{usageLines: "diff [OPTION]... DIR DSN\ndiff [OPTION]... DIR -d DBNAME", exitLines: "0,1,2,3,130", environment: connectionEnvironment,
+		Annotations: map[string]string{usageLines: "diff [OPTION]... DIR DSN\ndiff [OPTION]... DIR -d DBNAME\ndiff --data [OPTION]... SRC DST", exitLines: "0,1,2,3,130", environment: connectionEnvironment,
 			notes: "Verdicts:\n" +
 				"  same      the values go as they are\n" +
 				"  converts  value by value, without loss\n" +
@@ -43,21 +48,31 @@ func (a *app) diffCommand() *cobra.Command {
 				"A table whose columns are all the same is one line; -v lists its columns."},
 		Example: "  pghaul diff shop-2026-11-30 shop\n" +
 			"  pghaul diff --json -t 'shop.*' shop-2026-11-30 \"service=standby dbname=shop\"",
-		RunE: func(c *cobra.Command, args []string) error { return a.diff(c, d, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if d.data {
+				return a.dataDiff(c, d, args)
+			}
+			return a.diff(c, d, args)
+		},
 	}
 	o := &d.o
 	groupOf(c, "What to compare", false, func(f flags) {
 		f.parts(&o.Choice, &d.filters)
 		f.boolean(&o.AllowCast, "allow-cast", "", "as with restore: the server may cast values")
 		f.list(&o.DropColumns, "drop-column", "", "TABLE.COLUMN", "as with restore: leave a column behind that the target lacks")
-		f.boolean(&d.asJSON, "json", "", "write one JSON document")
+		f.boolean(&d.data, "data", "", "compare the rows of two live databases")
+		f.list(&d.maps, "map", "", "OLD=NEW", "with --data: a schema, or a table, has another name in DST")
 	})
+	d.job.flags(c, "with --data: parallel connections to each server")
 	d.conn.flags(c)
 	return c
 }
 
 func (a *app) diff(c *cobra.Command, d *diffFlags, args []string) (err error) {
 	o := d.o
+	if len(d.maps) > 0 {
+		return usagef("option --map is for --data")
+	}
 	if o.DSN, err = d.conn.target(args[1:]); err != nil {
 		return err
 	}
@@ -72,7 +87,7 @@ func (a *app) diff(c *cobra.Command, d *diffFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.asJSON {
+	if d.job.asJSON {
 		err = writeJSON(a.stdout, struct {
 			OK bool `json:"ok"`
 			*restore.DiffReport
