@@ -86,7 +86,7 @@ var rules = map[string]rule{
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
 	// What the terminal UI asks of servers and disks.
 	"internal/workbench": {ours: []string{"dump", "internal/pg", "internal/shelf"}},
-	"tui":                {ours: []string{"dump", "restore", "format", "internal/progress", "internal/report", "internal/show"}, others: []string{charm}},
+	"tui":                {ours: []string{"dump", "restore", "format", "internal/pg", "internal/progress", "internal/report", "internal/shelf", "internal/show", "internal/workbench"}, others: []string{charm}},
 
 	// Pictures of the terminal UI, made of jobs that pretend.
 	"internal/screens":      {ours: []string{"tui", "internal/pipeline", "internal/progress", "internal/report"}, others: []string{charm}},
@@ -98,6 +98,7 @@ var rules = map[string]rule{
 	"cmd/pghaul": {
 		ours: slices.Concat(engine, []string{"dump", "restore", "tui"}, []string{
 			"internal/demo",
+			"internal/workbench",
 			"internal/filter",
 			"internal/notify",
 			"internal/pgcluster",

@@ -18,6 +18,7 @@ type Dialog struct {
 	// Prompt is what is asked for; Text is what stands there at first and what was typed in at last.
 	Prompt string
 	Text   string
+	Secret bool // what is typed in is drawn as dots
 	Danger bool
 	// Then is called with the answer, in Update: what takes time is the command that it returns.
 	Then func(yes bool, text string) tea.Cmd

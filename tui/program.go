@@ -96,12 +96,15 @@ func (p *Program) update(m tea.Msg) tea.Cmd {
 		p.env.Time = m.Time
 		return tea.Batch(p.all(m), p.tick())
 	case tea.KeyMsg:
-		return p.key(m)
+		return p.keys(m)
 	case tea.MouseMsg:
 		if p.dialog == nil && !p.help && p.top() != nil {
 			return p.top().Update(m)
 		}
 		return nil
+	case startedMsg: // in place of all screens but the first
+		p.stack = p.stack[:min(len(p.stack), 1)]
+		return p.push(NewPlan(m.run))
 	case pushMsg:
 		return p.push(m.screen)
 	case replaceMsg:
@@ -110,7 +113,7 @@ func (p *Program) update(m tea.Msg) tea.Cmd {
 	case backMsg:
 		return p.back()
 	case askMsg:
-		m.dialog.input.Text = m.dialog.Text
+		m.dialog.input = Input{Text: m.dialog.Text, Secret: m.dialog.Secret}
 		p.dialog = m.dialog
 		return nil
 	case toastMsg:
@@ -140,6 +143,24 @@ func (p *Program) back() tea.Cmd {
 	}
 	p.stack = p.stack[:len(p.stack)-1]
 	return nil
+}
+
+// keys takes keys that were typed so quickly that they came as one.
+func (p *Program) keys(m tea.KeyMsg) tea.Cmd {
+	if m.Type != tea.KeyRunes || m.Paste || len(m.Runes) < 2 {
+		return p.key(m)
+	}
+	var cmds []tea.Cmd
+	for _, r := range m.Runes {
+		one := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: m.Alt}
+		if r == ' ' {
+			one.Type = tea.KeySpace
+		}
+		if c := p.key(one); c != nil {
+			cmds = append(cmds, c)
+		}
+	}
+	return tea.Sequence(cmds...)
 }
 
 func (p *Program) key(m tea.KeyMsg) tea.Cmd {

@@ -139,6 +139,7 @@ func (i *interrupt) leave() {
 
 // root is the command without a name.
 func (a *app) root() *cobra.Command {
+	l := &look{}
 	c := &cobra.Command{
 		Use:   "pghaul",
 		Short: "dumps, verifies and restores PostgreSQL tables as binary COPY files",
@@ -159,6 +160,9 @@ func (a *app) root() *cobra.Command {
 			if len(args) > 0 {
 				return usagef("there is no command %q", args[0]).hint("%s", suggestion(c, args[0]))
 			}
+			if isTerminal(a.stdin) && isTerminal(a.stderr) && isTerminal(a.stdout) {
+				return a.home(c, l)
+			}
 			return c.Help()
 		},
 	}
@@ -177,6 +181,7 @@ func (a *app) root() *cobra.Command {
 		f.boolean(new(bool), "help", "?", "show this help, then exit")
 	})
 	groupOf(c, "General options", false, func(f flags) {
+		l.flags(f)
 		f.boolean(new(bool), "version", "V", "output version information, then exit")
 	})
 	c.AddGroup(&cobra.Group{ID: groupJobs, Title: "Jobs"}, &cobra.Group{ID: groupLook, Title: "Without a server"}, &cobra.Group{ID: groupOther, Title: "Other commands"})

@@ -205,6 +205,9 @@ func (a *app) restoreTask(o restore.Options, yes bool, sum **restore.Summary) *t
 			if !yes {
 				o.Confirm = s.confirm
 			}
+			if s.once {
+				o.Gate = s.begin
+			}
 			*sum, err = restore.Run(s.ctx, o)
 			return err
 		},

@@ -125,6 +125,14 @@ func (j *screenJob) gate(ctx context.Context, at restore.GateInfo) error {
 	return err
 }
 
+// begin asks behind the preflight whether to go on, and never again.
+func (s *session) begin(ctx context.Context, at restore.GateInfo) error {
+	if at.Done != restore.PhasePreflight {
+		return nil
+	}
+	return s.gate(ctx, at)
+}
+
 // wait shows a gate and returns when the operator has passed it, or with ctx's cause, or errLines.
 func (j *screenJob) wait(ctx context.Context, g tui.Gate) error {
 	j.mu.Lock()

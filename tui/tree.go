@@ -1,0 +1,394 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/bytehaul/pghaul/dump"
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/internal/workbench"
+)
+
+// tree is the screen that chooses tables for a dump: schemas with their tables, all of them chosen at first but what cannot be dumped.
+type tree struct {
+	env    *Env
+	home   *home
+	link   link
+	all    []dump.Surveyed
+	err    error
+	ready  bool
+	chosen []bool // by position in all
+	closed map[format.Name]bool
+	rows   []treeRow
+	list   List
+	filter Input
+	typing bool
+}
+
+// treeRow is a schema (at -1) or a table of it.
+type treeRow struct {
+	schema format.Name
+	at     int
+}
+
+type surveyMsg struct {
+	of   *tree
+	list []dump.Surveyed
+	err  error
+}
+
+func newTables(h *home, l link) Screen {
+	return &tree{home: h, link: l, closed: map[format.Name]bool{}}
+}
+
+// Init implements Screen.
+func (t *tree) Init(e *Env) tea.Cmd {
+	t.env = e
+	return func() tea.Msg {
+		list, err := workbench.Tables(background(), t.link.dsn)
+		return surveyMsg{t, list, err}
+	}
+}
+
+// Title implements Screen.
+func (t *tree) Title() string { return "tables of a dump" }
+
+func (t *tree) database() string { return t.link.dsn.Config.Database }
+
+// Update implements Screen.
+func (t *tree) Update(m tea.Msg) tea.Cmd {
+	switch m := m.(type) {
+	case surveyMsg:
+		if m.of == t {
+			t.all, t.err, t.ready = m.list, m.err, true
+			t.chosen = make([]bool, len(t.all))
+			for i := range t.all {
+				t.chosen[i] = t.all[i].Why == ""
+			}
+			t.arrange()
+		}
+	case tea.WindowSizeMsg:
+		t.arrange()
+	case tea.MouseMsg:
+		if m.Button == tea.MouseButtonLeft && m.Action == tea.MouseActionPress {
+			from, to := t.list.Window(t.page(), len(t.rows))
+			if at := from + m.Y - treeHead; m.Y >= treeHead && at < to {
+				t.list.Cursor = at
+				t.toggle()
+			}
+			return nil
+		}
+		t.list.Update(t.env.Keys, m, len(t.rows))
+	case tea.KeyMsg:
+		return t.key(m)
+	}
+	return nil
+}
+
+func (t *tree) key(m tea.KeyMsg) tea.Cmd {
+	k := t.env.Keys
+	switch {
+	case t.typing && Pressed(m, k.Enter):
+		t.typing = false
+	case Pressed(m, k.Back):
+		t.typing, t.filter.Text = false, ""
+	case t.typing:
+		if !t.filter.Update(k, m) {
+			t.list.Update(k, m, len(t.rows))
+		}
+	case Pressed(m, k.Filter):
+		t.typing = true
+	case Pressed(m, k.Toggle):
+		t.toggle()
+	case Pressed(m, k.All):
+		t.each(func(bool) bool { return true })
+	case Pressed(m, k.Invert):
+		t.each(func(was bool) bool { return !was })
+	case Pressed(m, k.Left, k.Right):
+		if row, ok := t.row(); ok {
+			t.closed[row.schema] = Pressed(m, k.Left)
+		}
+	case Pressed(m, k.Enter):
+		return t.goOn()
+	default:
+		t.list.Update(k, m, len(t.rows))
+		return nil
+	}
+	t.arrange()
+	return nil
+}
+
+func (t *tree) row() (treeRow, bool) {
+	if t.list.Cursor < len(t.rows) {
+		return t.rows[t.list.Cursor], true
+	}
+	return treeRow{}, false
+}
+
+// toggle changes a table, or all of a schema.
+func (t *tree) toggle() {
+	row, ok := t.row()
+	if !ok {
+		return
+	}
+	if row.at >= 0 {
+		t.put(row.at, !t.chosen[row.at])
+		return
+	}
+	some, _ := t.count(row.schema)
+	for i := range t.all {
+		if t.all[i].Schema == row.schema && t.matches(i) {
+			t.put(i, some == 0)
+		}
+	}
+}
+
+// put chooses a table, if it can be dumped.
+func (t *tree) put(at int, on bool) { t.chosen[at] = on && t.all[at].Why == "" }
+
+// each changes all tables that the filter shows.
+func (t *tree) each(f func(bool) bool) {
+	for i := range t.all {
+		if t.matches(i) {
+			t.put(i, f(t.chosen[i]))
+		}
+	}
+}
+
+func (t *tree) matches(at int) bool {
+	name := strings.ToLower(string(t.all[at].Schema) + "." + string(t.all[at].Name))
+	return strings.Contains(name, strings.ToLower(t.filter.Text))
+}
+
+// count tells how many tables of a schema are chosen, of how many.
+func (t *tree) count(schema format.Name) (some, of int) {
+	for i := range t.all {
+		if t.all[i].Schema == schema {
+			of++
+			if t.chosen[i] {
+				some++
+			}
+		}
+	}
+	return some, of
+}
+
+const treeHead = 3 // lines above the list
+
+func (t *tree) page() int { return max(t.env.Height-1-treeHead-3, 1) }
+
+// arrange makes the rows that are shown.
+func (t *tree) arrange() {
+	t.rows = t.rows[:0]
+	var last format.Name
+	for i := range t.all {
+		if !t.matches(i) {
+			continue
+		}
+		if schema := t.all[i].Schema; len(t.rows) == 0 || schema != last {
+			t.rows = append(t.rows, treeRow{schema, -1})
+			last = schema
+		}
+		if !t.closed[last] || t.filter.Text != "" {
+			t.rows = append(t.rows, treeRow{last, i})
+		}
+	}
+	t.list.SetPage(t.page(), len(t.rows))
+}
+
+// sums are the rows and bytes of what is chosen.
+func (t *tree) sums() (tables int, rows, bytes int64, unknown bool) {
+	for i, s := range t.all {
+		if !t.chosen[i] || !s.HasRows {
+			continue
+		}
+		tables++
+		bytes += s.Bytes
+		if s.Rows < 0 {
+			unknown = true
+		} else {
+			rows += s.Rows
+		}
+	}
+	return tables, rows, bytes, unknown
+}
+
+// View implements Screen.
+func (t *tree) View(width, height int) string {
+	e := t.env
+	lines := []string{e.Styles.Title.On(e.cut("Dump of "+show.Text(t.database())+": which tables?", width)), t.total(width), ""}
+	switch {
+	case t.err != nil:
+		for _, l := range wrap(errorText(t.err), width) {
+			lines = append(lines, e.Styles.Bad.On(l))
+		}
+		return fitFrame(lines, width, height)
+	case !t.ready:
+		return fitFrame(append(lines, e.Styles.Accent.On("reading the catalog"+e.Glyphs.Dots)), width, height)
+	case len(t.all) == 0:
+		return fitFrame(append(lines, e.Styles.Muted.On("this database has no tables")), width, height)
+	}
+	page := max(height-treeHead-3, 1)
+	from, to := t.list.Window(page, len(t.rows))
+	for i := from; i < to; i++ {
+		lines = append(lines, t.line(t.rows[i], i == t.list.Cursor, width))
+	}
+	lines = append(fill(lines, treeHead+page), "")
+	return fitFrame(append(lines, t.foot(width)...), width, height)
+}
+
+// total is the running total, and how long a dump of it may take.
+func (t *tree) total(width int) string {
+	e := t.env
+	tables, rows, bytes, unknown := t.sums()
+	about := "~"
+	if unknown {
+		about = "more than "
+	}
+	text := fmt.Sprintf("%s, %s%s rows, %s", show.Plural(int64(tables), "table", "tables"), about, show.Short(float64(rows)), sizeOf(bytes, false))
+	est := t.home.o.State.Estimate("dump", bytes)
+	took := "time " + est.Basis
+	if est.Took > 0 {
+		took = "~" + clock(est.Took) + ", " + est.Basis
+	}
+	return e.cut(text+e.Styles.Muted.On("   "+show.Line(took)), width)
+}
+
+func (t *tree) line(r treeRow, here bool, width int) string {
+	e := t.env
+	mark, st := " ", e.Styles.Text
+	if here {
+		mark, st = e.Styles.Accent.On(e.Glyphs.Select), e.Styles.Selected
+	}
+	if r.at < 0 {
+		some, of := t.count(r.schema)
+		box := t.box(some == of, some > 0)
+		return mark + box + " " + e.spread(st.On(show.Text(string(r.schema))), e.Styles.Muted.On(fmt.Sprintf("%d of %d", some, of)), max(width-4, 0))
+	}
+	s := &t.all[r.at]
+	size, rows := sizeOf(s.Bytes, false), rowCount(s.Rows, false)
+	if !s.HasRows {
+		size, rows = "", "definition"
+	}
+	box := t.box(t.chosen[r.at], false)
+	if s.Why != "" {
+		box, st = e.Styles.Bad.On(e.Glyphs.Failed), e.Styles.Muted
+	}
+	kind := s.Kind
+	if s.Unlogged {
+		kind = "unlogged " + kind
+	}
+	room := max(width-6, 0)
+	right := e.right(rows, 13) + " " + e.right(size, sizeWidth)
+	switch {
+	case room >= 62:
+		right = e.left(kind, 18) + right
+	case room < 40:
+		right = e.right(size, sizeWidth)
+	}
+	name := e.cut(show.Text(string(s.Name)), max(room-widthOf(right)-1, 4))
+	return mark + "  " + box + " " + e.spread(st.On(name), e.Styles.Muted.On(right), room)
+}
+
+func (t *tree) box(all, some bool) string {
+	e := t.env
+	switch {
+	case all:
+		return e.Styles.Good.On(e.Glyphs.On)
+	case some:
+		return e.Styles.Warn.On(e.Glyphs.Cancelled)
+	}
+	return e.Styles.Muted.On(e.Glyphs.Off)
+}
+
+// foot says what is special about the table under the cursor, or shows the filter.
+func (t *tree) foot(width int) []string {
+	e := t.env
+	if t.typing || t.filter.Text != "" {
+		return []string{e.cut(e.Styles.Muted.On("filter ")+t.filter.view(e, width-8), width)}
+	}
+	row, ok := t.row()
+	if !ok || row.at < 0 {
+		return nil
+	}
+	s := &t.all[row.at]
+	text, st := strings.Join(s.Notes, "; "), e.Styles.Muted
+	if s.Why != "" {
+		text, st = s.Why+": "+s.Hint, e.Styles.Bad
+	}
+	lines := wrap(show.Line(text), max(width-2, 1))
+	for i := range lines {
+		lines[i] = st.On(lines[i])
+	}
+	return lines[:min(len(lines), 2)]
+}
+
+// Keys implements Screen.
+func (t *tree) Keys() []key.Binding {
+	k := t.env.Keys
+	if t.typing {
+		return []key.Binding{As(k.Enter, "keep"), As(k.Back, "show all")}
+	}
+	return []key.Binding{As(k.Enter, "dump these"), k.Toggle, k.All, k.Invert, k.Filter, Pair(k.Left, k.Right, "fold"), k.Back, k.Quit}
+}
+
+// Captures implements Capturer.
+func (t *tree) Captures(m tea.KeyMsg) bool {
+	if Pressed(m, t.env.Keys.Interrupt) {
+		return false
+	}
+	return t.typing || t.filter.Text != "" && Pressed(m, t.env.Keys.Back)
+}
+
+// goOn asks for the folder and starts the dump.
+func (t *tree) goOn() tea.Cmd {
+	if !t.ready || t.err != nil {
+		return nil
+	}
+	h := t.home
+	o := dump.Options{DSN: t.link.dsn, Compression: format.Compression{Level: 1}, SegmentSize: 256 << 20}
+	o.Tables, o.ExcludeTables = t.patterns()
+	if len(o.Tables) == 0 && len(t.all) > 0 && t.none() {
+		return send(toastMsg{text: "no table is chosen", bad: true})
+	}
+	return Ask(&Dialog{Title: "Where to?", Lines: []string{"A new or empty folder; it is made."}, Prompt: "folder of the dump", Text: workbench.DumpName(h.o.Dir, t.database(), h.o.Now()),
+		Yes: "start the dump", No: "back", Then: func(yes bool, dir string) tea.Cmd {
+			if !yes {
+				return nil
+			}
+			o.Dir = dir
+			return startRun(func() RunOptions { return h.o.Jobs.Dump(o) })
+		}})
+}
+
+func (t *tree) none() bool {
+	for _, on := range t.chosen {
+		if on {
+			return false
+		}
+	}
+	return true
+}
+
+// patterns are the choice as dump's options have it: nothing when all are chosen, else the shorter one of the lists that say so.
+func (t *tree) patterns() (in, out []string) {
+	for i, s := range t.all {
+		pattern := pattern(s.Schema) + "." + pattern(s.Name)
+		if t.chosen[i] {
+			in = append(in, pattern)
+		} else {
+			out = append(out, pattern)
+		}
+	}
+	if len(out) <= len(in) {
+		return nil, out
+	}
+	return in, nil
+}
+
+// pattern is a name as a pattern that matches it alone.
+func pattern(n format.Name) string { return `"` + strings.ReplaceAll(string(n), `"`, `""`) + `"` }

@@ -1,0 +1,40 @@
+package tui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/restore"
+)
+
+// newRestoreWays chooses how a dump goes into a database.
+func newRestoreWays(h *home, path string, l link, create bool) Screen {
+	database := l.dsn.Config.Database
+	c := &chooser{title: "Restore " + base(path) + " into " + show.Text(database) + ": how?", enter: "look, then ask"}
+	start := func(change func(*restore.Options)) tea.Cmd {
+		o := restore.Options{Dir: path, DSN: l.dsn}
+		change(&o)
+		return startRun(func() RunOptions { return h.o.Jobs.Restore(o) })
+	}
+	c.items = func() []item {
+		e := h.env
+		dot := e.Glyphs.Dot
+		c.lines = []string{e.Styles.Muted.On("first the preflight; nothing is written before you say so")}
+		if create {
+			return []item{{left: "Everything, into a new database", right: "makes " + database, detail: "definitions, rows, proof, indexes and constraints", sign: "+", look: e.Styles.Accent,
+				choose: func() tea.Cmd { return start(func(o *restore.Options) { o.Create = true }) }}}
+		}
+		return []item{
+			{left: "Everything", right: "the tables must not be there yet", detail: "definitions, rows, proof, indexes and constraints", sign: dot, choose: func() tea.Cmd { return start(func(*restore.Options) {}) }},
+			{left: "Go on with an interrupted restore", right: "by its journal", detail: "loads what is missing; nothing is loaded twice", sign: dot, choose: func() tea.Cmd { return start(func(o *restore.Options) { o.Resume = true }) }},
+			{left: "Rows only, into empty tables", right: "the tables are there", detail: "refused when one of the tables holds rows", sign: dot, choose: func() tea.Cmd { return start(func(o *restore.Options) { o.DataOnly = true }) }},
+			{left: "Rows only, beside those that are there", right: "appends", detail: "rows that are there stay; the proof is left out", sign: dot, choose: func() tea.Cmd {
+				return start(func(o *restore.Options) { o.DataOnly, o.OnExisting = true, restore.Append })
+			}},
+			{left: "Rows only, in place of those that are there", right: "empties the tables", detail: "destroys all rows of these tables: asks for the database's name", sign: e.Glyphs.Warn, look: e.Styles.Warn, choose: func() tea.Cmd {
+				return start(func(o *restore.Options) { o.DataOnly, o.OnExisting = true, restore.Truncate })
+			}},
+		}
+	}
+	return c
+}
