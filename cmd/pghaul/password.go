@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -50,32 +53,37 @@ func (a *app) login(c *cobra.Command, p *passwords, servers ...*pg.DSN) error {
 	return nil
 }
 
-// askPassword reads a line without showing it. When ctx ends meanwhile, the terminal is as it was.
+// askPassword reads a line without showing it: the echo is off before the question comes. When ctx ends meanwhile, the terminal is as it was.
 func (a *app) askPassword(ctx context.Context, tty *os.File, dsn *pg.DSN) (string, error) {
 	fd := int(tty.Fd())
-	before, err := term.GetState(fd)
+	before, err := term.MakeRaw(fd)
 	if err != nil {
 		return "", err
 	}
 	again := func() { _ = term.Restore(fd, before) } // on a terminal that is gone nobody looks
+	defer again()
 	defer a.interrupt.onSecond(again)()
-	fmt.Fprintf(tty, "Password for user %s at %s: ", show.Text(dsn.Config.User), show.Text(dsn.String()))
 	type answer struct {
-		text []byte
+		text string
 		err  error
 	}
 	typed := make(chan answer, 1)
 	go func() { // ends with the program when the job is cancelled: not every terminal's read can be interrupted
-		text, err := term.ReadPassword(fd)
+		text, err := term.NewTerminal(tty, "").ReadPassword(fmt.Sprintf("Password for user %s at %s: ", show.Text(dsn.Config.User), show.Text(dsn.String())))
 		typed <- answer{text, err}
 	}()
 	select {
 	case got := <-typed:
-		fmt.Fprintln(tty)
-		return string(got.text), got.err
+		if errors.Is(got.err, io.EOF) { // ctrl-c and ctrl-d, which are no signals here
+			again()
+			if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+				return "", err
+			}
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		return got.text, got.err
 	case <-ctx.Done():
-		again()
-		fmt.Fprintln(tty)
 		return "", context.Cause(ctx)
 	}
 }

@@ -87,6 +87,10 @@ func TestPasswordPrompt(t *testing.T) {
 	if shown, err := answered(t, command("diff", dir, "typed_target", "-w"), prompt); err == nil || strings.Contains(shown, prompt) {
 		t.Errorf("%v: %s", err, shown)
 	}
+	var exit *exec.ExitError
+	if shown, err := answered(t, command("diff", dir, "typed_target"), prompt, "\x03"); !errors.As(err, &exit) || exit.ExitCode() != exitCancelled {
+		t.Errorf("%v: %s", err, shown)
+	}
 	out, err := command("dump", "typed_source", "-f", filepath.Join(t.TempDir(), "no"), "-W").CombinedOutput() // without a terminal
 	if err == nil || !strings.Contains(string(out), "there is no terminal to ask at") {
 		t.Errorf("%v: %s", err, out)
