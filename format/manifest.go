@@ -48,6 +48,16 @@ type Source struct {
 	ConnectionLimit *int32 `json:"connection_limit,omitempty"` // absent: none
 	Locale          string `json:"locale,omitempty"`           // of the providers icu and builtin
 	ICURules        string `json:"icu_rules,omitempty"`
+
+	Template   bool            `json:"is_template,omitempty"`
+	Tablespace Name            `json:"tablespace,omitempty"` // absent: pg_default
+	Labels     []SecurityLabel `json:"security_labels,omitempty"`
+}
+
+// SecurityLabel is what a SECURITY LABEL … ON DATABASE has set.
+type SecurityLabel struct {
+	Provider Name `json:"provider"`
+	Label    Name `json:"label"`
 }
 
 // DatabaseSetting is one ALTER DATABASE … SET, or with a role ALTER ROLE … IN DATABASE … SET.

@@ -254,7 +254,16 @@ func (j *job) dropDatabase(ctx context.Context, f *findings) error {
 			return err
 		}
 	}
-	err := j.leader.Exec(ctx, "DROP DATABASE IF EXISTS "+pg.QuoteIdent(name))
+	template, err := j.leader.IsTemplate(ctx, name)
+	if err != nil {
+		return err
+	}
+	if template { // as pg_restore does
+		err = j.leader.Exec(ctx, "ALTER DATABASE "+pg.QuoteIdent(name)+" IS_TEMPLATE false")
+	}
+	if err == nil {
+		err = j.leader.Exec(ctx, "DROP DATABASE IF EXISTS "+pg.QuoteIdent(name))
+	}
 	if err != nil && pg.State(err) != "" && ctx.Err() == nil {
 		f.bad("database "+name, "to be dropped, and made again", pg.Wrap(err, "DROP DATABASE").Error(), "make that possible, or restore into another database")
 		return f.refused()

@@ -50,6 +50,17 @@ func (j *job) createDatabase(ctx context.Context, f *findings, name string) (mad
 		}
 	}
 	sql += j.providerSQL(f, name)
+	if space := j.m.Source.Tablespace; space != "" && !j.o.NoTablespaces {
+		there, err := j.leader.TablespaceExists(ctx, space)
+		switch {
+		case err != nil:
+			return false, err
+		case there:
+			sql += " TABLESPACE " + pg.QuoteIdent(space)
+		default:
+			f.warn("database "+name, "in tablespace "+string(space), "no such tablespace: it goes into the default one", "make the tablespace first, or say --no-tablespaces")
+		}
+	}
 	if err := j.leader.Exec(ctx, sql); err != nil {
 		f.bad("database "+name, fmt.Sprintf("encoding %s, collate %s, ctype %s", source.Encoding, source.Collate, source.CType), pg.Wrap(err, "CREATE DATABASE").Error(),
 			"install the locale on the target server, or make the database by hand and leave out --create")
@@ -102,6 +113,12 @@ func (j *job) databaseProperties(ctx context.Context) {
 	}
 	if limit := j.m.Source.ConnectionLimit; limit != nil {
 		run("DATABASE PROPERTIES", "connection limit", fmt.Sprintf("ALTER DATABASE %s CONNECTION LIMIT %d", pg.QuoteIdent(name), *limit))
+	}
+	if j.m.Source.Template {
+		run("DATABASE PROPERTIES", "template", "ALTER DATABASE "+pg.QuoteIdent(name)+" IS_TEMPLATE true")
+	}
+	for _, l := range j.m.Source.Labels {
+		run("SECURITY LABEL", "security label of "+string(l.Provider), "SECURITY LABEL FOR "+pg.QuoteIdent(l.Provider)+" ON DATABASE "+pg.QuoteIdent(name)+" IS "+pg.QuoteLiteral(string(l.Label)))
 	}
 	if comment := j.m.Source.Comment; comment != "" && !j.o.NoComments {
 		run("COMMENT", "comment", "COMMENT ON DATABASE "+pg.QuoteIdent(name)+" IS "+pg.QuoteLiteral(string(comment)))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/user"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -294,5 +296,61 @@ func TestProofFindsAChangedRow(t *testing.T) {
 				t.Error("the proof is called done")
 			}
 		})
+	}
+}
+
+// TestCreateProperties: a template, its limit of connections and its tablespace, where the target has that.
+func TestCreateProperties(t *testing.T) {
+	admin := pgtest.Cluster(t).DSN("postgres")
+	space, err := os.MkdirTemp("", "pghaul-space-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if server, err := user.Lookup("postgres"); err == nil && os.Getuid() == 0 {
+		uid, _ := strconv.Atoi(server.Uid)
+		if err := os.Chown(space, uid, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pgtest.SQL(t, admin, `CREATE TABLESPACE made_space LOCATION '`+space+`'`)
+	pgtest.SQL(t, admin, `CREATE DATABASE made_from TABLESPACE made_space CONNECTION LIMIT 7 IS_TEMPLATE true`)
+	target := pgtest.Cluster(t).DSN("made_to")
+	t.Cleanup(func() {
+		for _, name := range []string{"made_from", "made_to"} {
+			if pgtest.SQL(t, admin, `SELECT count(*) FROM pg_database WHERE datname = '`+name+`'`) == "1" {
+				pgtest.SQL(t, admin, `ALTER DATABASE `+name+` IS_TEMPLATE false`)
+				pgtest.SQL(t, admin, `DROP DATABASE `+name+` WITH (FORCE)`)
+			}
+		}
+		pgtest.SQL(t, admin, `DROP TABLESPACE IF EXISTS made_space`)
+		if err := os.RemoveAll(space); err != nil {
+			t.Error(err)
+		}
+	})
+	source := pgtest.Cluster(t).DSN("made_from")
+	pgtest.SQL(t, source, `CREATE TABLE a AS SELECT 1 AS x`)
+	dir := takeDump(t, source)
+	o := options(t, dir, target)
+	o.Create = true
+	const properties = `SELECT datistemplate, datconnlimit, datallowconn, spcname FROM pg_database JOIN pg_tablespace t ON t.oid = dattablespace WHERE datname = current_database()`
+	if sum := mustRestore(t, o); len(sum.Gaps) > 0 {
+		t.Errorf("%+v", sum.Gaps)
+	}
+	same(t, source, target, properties)
+	o.Clean, o.NoTablespaces = true, true // a template can be dropped too
+	mustRestore(t, o)
+	if got := pgtest.SQL(t, target, properties); got != "t|7|t|pg_default" {
+		t.Error(got)
+	}
+	editManifest(t, dir, func(m *format.Manifest) {
+		m.Source.Tablespace, m.Source.Labels = "nosuch_space", []format.SecurityLabel{{Provider: "nosuch", Label: "x"}}
+	})
+	o.NoTablespaces = false
+	sum := mustRestore(t, o)
+	if text := strings.Join(sum.Warnings, "\n"); !strings.Contains(text, "no such tablespace") {
+		t.Errorf("warnings %q", text)
+	}
+	if len(sum.Gaps) != 1 || sum.Gaps[0].Kind != "SECURITY LABEL" {
+		t.Errorf("%+v", sum.Gaps)
 	}
 }

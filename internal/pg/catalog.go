@@ -369,9 +369,18 @@ func (c *Conn) Database(ctx context.Context) (src format.Source, err error) {
 		locale = "coalesce(daticulocale, '')"
 	}
 	if err = c.QueryRow(ctx, `SELECT datname::text, pg_catalog.pg_get_userbyid(datdba)::text, coalesce(pg_catalog.shobj_description(oid, 'pg_database'), ''),
- CASE WHEN datconnlimit >= 0 THEN datconnlimit END, `+locale+`, `+rules+` FROM pg_catalog.pg_database WHERE datname = current_database()`).
-		Scan(&src.Database, &src.Owner, &src.Comment, &src.ConnectionLimit, &src.Locale, &src.ICURules); err != nil {
+ CASE WHEN datconnlimit >= 0 THEN datconnlimit END, `+locale+`, `+rules+`, datistemplate,
+ coalesce((SELECT spcname::text FROM pg_catalog.pg_tablespace t WHERE t.oid = dattablespace AND spcname <> 'pg_default'), '') FROM pg_catalog.pg_database WHERE datname = current_database()`).
+		Scan(&src.Database, &src.Owner, &src.Comment, &src.ConnectionLimit, &src.Locale, &src.ICURules, &src.Template, &src.Tablespace); err != nil {
 		return src, Wrap(err, "database")
+	}
+	labels, err := c.Query(ctx, `SELECT provider, label FROM pg_catalog.pg_shseclabel WHERE classoid = 'pg_catalog.pg_database'::regclass
+ AND objoid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) ORDER BY 1`)
+	if err != nil {
+		return src, Wrap(err, "security labels of the database")
+	}
+	if src.Labels, err = collect(labels, "security labels of the database", pgx.RowToStructByPos[format.SecurityLabel]); err != nil {
+		return src, err
 	}
 	rows, err := c.Query(ctx, `SELECT split_part(u, '=', 1), substr(u, strpos(u, '=') + 1), CASE WHEN s.setrole = 0 THEN '' ELSE pg_catalog.pg_get_userbyid(s.setrole)::text END
  FROM pg_catalog.pg_db_role_setting s, unnest(s.setconfig) WITH ORDINALITY c(u, i)

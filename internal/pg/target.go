@@ -425,6 +425,18 @@ func (c *Conn) HoldsRows(ctx context.Context, quoted string) (has bool, err erro
 	return has, Wrap(err, "rows of table %s", quoted)
 }
 
+// TablespaceExists tells whether the server has a tablespace of this name.
+func (c *Conn) TablespaceExists(ctx context.Context, name format.Name) (yes bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_tablespace WHERE spcname = $1)`, name).Scan(&yes)
+	return yes, Wrap(err, "tablespace %s", name)
+}
+
+// IsTemplate tells whether a database is a template; one that is not there is none.
+func (c *Conn) IsTemplate(ctx context.Context, database string) (yes bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = $1 AND datistemplate)`, database).Scan(&yes)
+	return yes, Wrap(err, "database %q", database)
+}
+
 // SchemaHolds tells whether anything lies in a schema.
 func (c *Conn) SchemaHolds(ctx context.Context, name format.Name) (yes bool, err error) {
 	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_namespace n ON n.oid = d.refobjid
