@@ -27,6 +27,7 @@ const (
 	ErrFieldLength                 // a field's length is negative or beyond the limit
 	ErrTotals                      // rows, length or digest differ from what the file or the manifest says
 	ErrManifest                    // manifest.json is not well formed, contradicts itself, or is of a later version
+	ErrIrregular                   // a folder, a pipe, a device, or a link that leads out of the dump, in the place of a file
 )
 
 var kindNames = [...]string{
@@ -44,6 +45,7 @@ var kindNames = [...]string{
 	ErrFieldLength: "bad field length",
 	ErrTotals:      "totals mismatch",
 	ErrManifest:    "bad manifest",
+	ErrIrregular:   "not a regular file",
 }
 
 // String returns the kind's name for people: "truncated", "checksum mismatch".

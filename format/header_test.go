@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -126,8 +127,8 @@ func TestHeaderRefused(t *testing.T) {
 func TestHeaderLimits(t *testing.T) {
 	h := sampleHeader()
 	h.Major = Major
-	for range MaxColumns {
-		h.Meta.Columns = append(h.Meta.Columns, Column{Name: "c"})
+	for i := range MaxColumns {
+		h.Meta.Columns = append(h.Meta.Columns, Column{Name: Name(fmt.Sprint("c", i)), Carried: CarriedBinary})
 	}
 	p, err := h.AppendBinary(nil)
 	if err != nil {

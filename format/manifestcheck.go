@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,6 +42,9 @@ func (m *Manifest) Validate() error {
 	case m.LargeObjects < 0:
 		return fmt.Errorf("large_objects %d", m.LargeObjects)
 	}
+	if err := m.checkNames(); err != nil {
+		return err
+	}
 	if m.Schema != nil {
 		if m.Schema.Path != SchemaName {
 			return fmt.Errorf("schema: path %q is not %s", m.Schema.Path, SchemaName)
@@ -50,21 +54,65 @@ func (m *Manifest) Validate() error {
 		}
 	}
 	seen := manifestSeen{paths: map[string]bool{}, tables: map[[2]Name]bool{}, folders: map[string][2]Name{}}
+	var rows, length, stored int64
 	for i := range m.Tables {
 		t := &m.Tables[i]
-		if err := t.validate(seen); err != nil {
+		err := t.validate(seen)
+		for _, s := range t.Segments {
+			err = cmp.Or(err, addTo(&stored, s.StoredBytes))
+		}
+		if err = cmp.Or(err, addTo(&rows, t.Rows), addTo(&length, t.Bytes)); err != nil {
 			return fmt.Errorf("table %s.%s: %w", Printable(string(t.Schema)), Printable(string(t.Name)), err)
 		}
 	}
 	sequences := map[[2]Name]bool{}
 	for _, s := range m.Sequences {
 		key := [2]Name{s.Schema, s.Name}
-		if s.Name == "" || sequences[key] {
-			return fmt.Errorf("sequence %s.%s is named twice or not at all", Printable(string(s.Schema)), Printable(string(s.Name)))
+		if s.Name == "" || sequences[key] || systemSchema(s.Schema) {
+			return fmt.Errorf("sequence %s.%s is named twice, not at all, or is the server's own", Printable(string(s.Schema)), Printable(string(s.Name)))
 		}
 		sequences[key] = true
 	}
 	return nil
+}
+
+// addTo adds what the dump as a whole must be able to count.
+func addTo(sum *int64, n int64) error {
+	if n < 0 || n > math.MaxInt64-*sum {
+		return errors.New("the sums over the dump exceed 2^63-1")
+	}
+	*sum += n
+	return nil
+}
+
+// checkNames accepts what a server can have as names.
+func (m *Manifest) checkNames() error {
+	names := append([]Name{m.Source.Database, m.Source.Owner}, m.Roles...)
+	names = append(names, m.ExtensionConfigs...)
+	for _, s := range m.Source.Settings {
+		names = append(names, Name(s.Name), s.Role)
+	}
+	for _, g := range m.Source.ACL {
+		names = append(names, g.Grantee)
+	}
+	for _, s := range m.Sequences {
+		names = append(names, s.Schema, s.Name)
+	}
+	for _, v := range m.MatViews {
+		names = append(names, v.Schema, v.Name)
+		if systemSchema(v.Schema) {
+			return fmt.Errorf("materialized view %s.%s is the server's own", Printable(string(v.Schema)), Printable(string(v.Name)))
+		}
+	}
+	for _, e := range m.Extensions {
+		names = append(names, e.Name)
+	}
+	return checkNames("name", names...)
+}
+
+// systemSchema tells the schemas that belong to the server: nothing in them is ever dumped, so nothing of a dump goes into them.
+func systemSchema(n Name) bool {
+	return strings.HasPrefix(string(n), "pg_") || n == "information_schema"
 }
 
 // manifestSeen holds what may occur only once. Paths in lower case: two that differ in case only are one file on some systems.
@@ -87,6 +135,19 @@ func (t *ManifestTable) validate(seen manifestSeen) error {
 		return errors.New("no segments")
 	case t.Rows < 0 || t.Bytes < 0:
 		return fmt.Errorf("%d rows, %d bytes", t.Rows, t.Bytes)
+	case systemSchema(t.Schema), t.Root != nil && (t.Root.Name == "" || t.Root.Schema == "" || systemSchema(t.Root.Schema)):
+		return errors.New("is, or belongs to, one of the server's own tables")
+	}
+	if err := checkNames("name", t.Schema, t.Name); err != nil {
+		return err
+	}
+	if t.Root != nil {
+		if err := checkNames("name", t.Root.Schema, t.Root.Name); err != nil {
+			return err
+		}
+	}
+	if err := checkColumns(t.Columns); err != nil {
+		return err
 	}
 	seen.tables[key] = true
 	var sum Totals

@@ -97,15 +97,15 @@ func CheckSums(root *os.Root, m *Manifest) (err error) {
 	if _, err := io.Copy(sum, f); err != nil {
 		return err
 	}
-	got, err := readBounded(root, ChecksumName, MaxManifest)
-	if err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	if err := m.writeChecksums(&b, sum); err != nil {
 		return err
 	}
 	want := b.Bytes()
+	got, err := readBounded(root, ChecksumName, int64(len(want))+maxSurplus)
+	if err != nil {
+		return err
+	}
 	if bytes.Equal(got, want) {
 		return nil
 	}
@@ -122,23 +122,20 @@ func CheckSums(root *os.Root, m *Manifest) (err error) {
 	return &Error{File: ChecksumName, Offset: int64(len(want)), Kind: ErrTrailing, Err: fmt.Errorf("more lines than the dump has files, from line %d", line)}
 }
 
+// maxSurplus is how much longer than it should be a checksum file is read at all.
+const maxSurplus = 1 << 20
+
 // openBounded opens a file of at most limit bytes.
 func openBounded(root *os.Root, name string, limit int64) (*os.File, error) {
-	f, err := root.Open(name)
+	f, info, err := OpenRegular(root, name)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > limit:
-		err = &Error{File: name, Offset: limit, Kind: ErrLimit, Err: fmt.Errorf("more than %d bytes", limit)}
-	default:
-		return f, nil
+	if info.Size() > limit {
+		err = &Error{File: name, Offset: limit, Kind: ErrLimit, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), limit)}
+		return nil, errors.Join(err, f.Close())
 	}
-	return nil, errors.Join(err, f.Close())
+	return f, nil
 }
 
 // readBounded reads a whole file of at most limit bytes.

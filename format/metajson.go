@@ -55,8 +55,12 @@ func decodeMeta(p []byte, m *Meta, known *Metas) error {
 	if known == nil {
 		known = &Metas{}
 	}
-	return errors.Join(known.servers.decode(shadow.Server, &m.Server), known.columns.decode(shadow.Columns, &m.Columns),
+	err := errors.Join(known.servers.decode(shadow.Server, &m.Server), known.columns.decode(shadow.Columns, &m.Columns),
 		known.types.decode(shadow.Types, &m.Types), known.samples.decode(shadow.Samples, &m.Samples))
+	if err != nil {
+		return err
+	}
+	return m.check()
 }
 
 // checkJSON bounds what decoding a document can allocate: a list of empty values takes a hundred times the memory of its text,
@@ -77,6 +81,8 @@ func checkJSONFrom(r io.Reader) error {
 				escaped = true
 			case b == '"':
 				quoted = !quoted
+			case b < ' ' && b != '\n' && b != '\r' && b != '\t': // a sparse file of zeros ends here
+				return fmt.Errorf("byte %#02x has no place in JSON", b)
 			case !quoted && (b == ',' || b == '{' || b == '['):
 				structure++
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
@@ -148,6 +149,9 @@ func (r *Reader) decode(dst []byte, h frameHead) ([]byte, error) {
 		dst = make([]byte, 0, MaxFrameContent)
 	}
 	for len(dst) < h.content {
+		if len(dst) == MaxFrameContent && !longRow(dst, r.h.Meta.FieldCount()) {
+			return dst, fmt.Errorf("a frame of %d bytes, more than %d, is not a single row", h.content, MaxFrameContent)
+		}
 		if len(dst) == cap(dst) {
 			grown := make([]byte, len(dst), min(h.content, 4*len(dst)))
 			copy(grown, dst)
@@ -164,6 +168,24 @@ func (r *Reader) decode(dst []byte, h frameHead) ([]byte, error) {
 		return dst, errors.Join(zstd.ErrFrameSizeMismatch, err)
 	}
 	return dst, nil
+}
+
+// longRow tells whether the row of so many fields that p begins with goes on behind p.
+func longRow(p []byte, fields int) bool {
+	if int(binary.BigEndian.Uint16(p)) != fields {
+		return false
+	}
+	at := 2
+	for range fields {
+		if len(p)-at < 4 {
+			return true
+		}
+		n := int32(binary.BigEndian.Uint32(p[at:]))
+		if at += 4 + int(max(n, 0)); at > len(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // readSummary reads the frame behind the rows of a stream.

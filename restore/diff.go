@@ -76,15 +76,17 @@ func Diff(ctx context.Context, o DiffOptions) (*DiffReport, error) {
 	if err := j.plan.choice.unmatched(false); err != nil {
 		return nil, err
 	}
+	if err := j.connectTarget(ctx); err != nil {
+		return nil, canceled(ctx, err)
+	}
 	f := &findings{phase: "comparison"}
-	if err := j.checkHeaders(ctx, f); err != nil {
-		return nil, err
+	for _, check := range []func(context.Context, *findings) error{j.checkHeaders, j.checkNames} {
+		if err := check(ctx, f); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.refused(); err != nil {
 		return nil, err
-	}
-	if err := j.connectTarget(ctx); err != nil {
-		return nil, canceled(ctx, err)
 	}
 	r := &DiffReport{Path: o.Dir, DumpID: j.m.DumpID, Target: o.DSN.String(), Tables: []DiffTable{}}
 	types := &findings{}

@@ -81,7 +81,7 @@ func (d *folder) Segment(_ context.Context, t *format.ManifestTable, i int) (*fl
 // open opens a data file and reads its header; the caller closes the file.
 func (d *folder) open(t *format.ManifestTable, i int) (fs.File, *format.Reader, error) {
 	path := t.Segments[i].Path
-	f, err := d.root.Open(path)
+	f, _, err := format.OpenRegular(d.root, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,6 +141,9 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 			continue
 		}
 		t.known = shared.of(meta, j.plan.mapped)
+		for i := range meta.Types {
+			j.checkName(f, "type", meta.Types[i].Schema, meta.Types[i].Name)
+		}
 	}
 	return nil
 }

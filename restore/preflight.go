@@ -8,7 +8,6 @@ import (
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
-	"github.com/bytehaul/pghaul/internal/pgtools"
 )
 
 // The two preflights: before anything is written, and behind pre-data before the first row.
@@ -65,6 +64,9 @@ func (j *job) preflightA(ctx context.Context) error {
 
 // examine makes the checks of preflight A on the connected server. It writes nothing.
 func (j *job) examine(ctx context.Context, f *findings) error {
+	if err := j.checkNames(ctx, f); err != nil || f.refused() != nil {
+		return err // no query can be made with such names
+	}
 	list := []named{{"server, roles, extensions", j.checkServer, j.fineServer}, {"files", j.checkFiles, j.fineFiles}, {"definitions", j.checkArchive, j.fineArchive},
 		{"headers of the tables", j.checkHeaders, j.fineTables}, {"what the role may make", j.checkOrdinary, nil}}
 	if j.onTarget {
@@ -300,34 +302,6 @@ func (j *job) checkRights(ctx context.Context, f *findings) error {
 		f.warn(object, "", "the role may not create schemas", "GRANT CREATE ON DATABASE")
 	}
 	return nil
-}
-
-// checkArchive finds pg_restore and lists the archive of definitions, when the restore needs it.
-func (j *job) checkArchive(ctx context.Context, f *findings) error {
-	if !j.o.parts.definitions() && !j.hasLargeObjects() {
-		return j.plan.choice.unmatched(false)
-	}
-	if j.m.Schema == nil {
-		f.bad(format.SchemaName, "holds no definitions", "", "the dump was taken with --data-only: make the tables, then restore with --data-only")
-		return nil
-	}
-	if j.damaged[format.SchemaName] {
-		return nil
-	}
-	tools, err := pgtools.Find(j.o.PgBinDir, j.m.Source.Server.VersionNum/10000)
-	if err != nil {
-		if f.refused() != nil {
-			return nil // a version that is refused anyway
-		}
-		return err
-	}
-	j.tools = tools
-	j.tools.Line = func(line string) { j.logf("%s", line) }
-	if j.archive, err = j.readArchive(ctx); err != nil {
-		return err
-	}
-	j.plan.choice.learn(j.archive)
-	return j.plan.choice.unmatched(true)
 }
 
 // checkJournal looks for the traces of an earlier restore.

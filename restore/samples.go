@@ -19,7 +19,8 @@ type sampled struct {
 	table   *loadTable     // the first that uses it
 	text    *format.Column // carried as text: a column of it
 	values  []format.Sample
-	columns []string
+	columns []string // the first few that use it
+	more    int      // columns
 }
 
 // builtin tells that the type means the same before the first definition is restored.
@@ -62,7 +63,11 @@ func (p *plan) sampledTypes() []*sampled {
 					known[k] = s
 					list = append(list, s)
 				}
-				s.columns = append(s.columns, t.name.String()+"."+string(c.Name))
+				if len(s.columns) < shownColumns {
+					s.columns = append(s.columns, t.name.String()+"."+string(c.Name))
+				} else {
+					s.more++
+				}
 			}
 		}
 	}
@@ -181,12 +186,11 @@ const shownColumns = 5
 
 func (j *job) sampleFinding(f *findings, t *sampled, b pg.SampleMismatch) {
 	x := Finding{Severity: SeverityError, Object: "type " + pg.TypeName(t.Type), Dump: fmt.Sprintf("%q", b.Sample.Text)}
-	columns := t.columns
 	more := ""
-	if len(columns) > shownColumns {
-		columns, more = columns[:shownColumns], fmt.Sprintf(" and %d more", len(t.columns)-shownColumns)
+	if t.more > 0 {
+		more = fmt.Sprintf(" and %d more", t.more)
 	}
-	x.Hint = "the type means something else on the target; it is used by " + strings.Join(columns, ", ") + more
+	x.Hint = "the type means something else on the target; it is used by " + strings.Join(t.columns, ", ") + more
 	switch {
 	case b.Err != nil:
 		x.Target = b.Err.Error()

@@ -264,10 +264,10 @@ func TestVerifyFolder(t *testing.T) {
 		{"file missing", func(dir string) error { return os.Remove(filepath.Join(dir, segment)) }, []string{segment + ": missing"}, nil},
 		{"folder in its place", func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, segment)), os.Mkdir(filepath.Join(dir, segment), 0o700))
-		}, []string{segment + ": missing"}, nil},
+		}, []string{segment + ": not a regular file"}, nil},
 		{"link out of the dump", func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, segment)), os.Symlink("/etc/hostname", filepath.Join(dir, segment)))
-		}, []string{segment + ": read error"}, nil},
+		}, []string{segment + ": not a regular file"}, nil},
 		{"another segment in its place", func(dir string) error {
 			p, err := os.ReadFile(filepath.Join(dir, other))
 			return errors.Join(err, os.WriteFile(filepath.Join(dir, segment), p, 0o600))

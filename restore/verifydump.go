@@ -123,20 +123,13 @@ func sizeKind(got, want int64) string {
 	return format.ErrTrailing.String()
 }
 
-// open opens a file of the dump, if it is a file: opening a pipe would wait for its writer.
+// open opens a file of the dump, if it is a file.
 func (v *verifier) open(path string) (*os.File, int64, *Damage) {
-	info, err := v.root.Stat(path)
+	f, info, err := format.OpenRegular(v.root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, 0, &Damage{File: path, Offset: -1, Kind: kindMissing}
-	case err == nil && !info.Mode().IsRegular():
-		return nil, 0, &Damage{File: path, Offset: -1, Kind: kindMissing, What: "not a regular file"}
-	}
-	var f *os.File
-	if err == nil {
-		f, err = v.root.Open(path)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, 0, damageOf(path, err)
 	}
 	return f, info.Size(), nil

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -191,7 +192,11 @@ func (w *rowWriter) rows(r *format.Reader, limit int) error {
 		} else {
 			w.csv(fields)
 		}
-		if _, err := w.out.Write(append(w.line, '\n')); err != nil {
+		line := w.line
+		if w.json && w.safe {
+			line = show.JSON(line)
+		}
+		if _, err := w.out.Write(append(line, '\n')); err != nil {
 			return err
 		}
 	}
@@ -239,7 +244,7 @@ func (w *rowWriter) object(fields [][]byte) {
 	w.line = append(w.line, '}')
 }
 
-// shown escapes the control characters of a value that a terminal will read, but for line ends and tabs.
+// shown escapes what a terminal that reads a value could take for a command, or for another order of its letters; but for line ends and tabs.
 func (w *rowWriter) shown(value []byte) []byte {
 	if !w.safe {
 		return value
@@ -247,10 +252,13 @@ func (w *rowWriter) shown(value []byte) []byte {
 	out := value[:0:0]
 	for rest := value; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)
-		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r <= 0x9f) {
-			out = fmt.Appendf(out, `\x%02x`, r)
-		} else {
+		switch {
+		case r == '\n' || r == '\t' || unicode.IsPrint(r):
 			out = append(out, rest[:n]...)
+		case r <= 0xff:
+			out = fmt.Appendf(out, `\x%02x`, r)
+		default:
+			out = append(out, show.Text(string(r))...)
 		}
 		rest = rest[n:]
 	}

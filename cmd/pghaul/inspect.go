@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/hint"
+	"github.com/bytehaul/pghaul/internal/show"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -101,12 +103,17 @@ func (a *app) inspectDump(path string, asJSON bool) error {
 	return err
 }
 
-// writeJSON writes one indented document.
+// writeJSON writes one indented document, with nothing raw in it that a terminal could take for a command.
 func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(show.JSON(b.Bytes()))
+	return err
 }
 
 // pathError is an error about a file or folder.

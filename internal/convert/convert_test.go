@@ -393,3 +393,17 @@ func BenchmarkRewriteEnumArrays(b *testing.B) {
 		p, back = back, p
 	}
 }
+
+// TestManyPathsFewTypes: 60 composites, each of two of the next, have 2^60 paths; the plan looks at each type once.
+func TestManyPathsFewTypes(t *testing.T) {
+	g := Graph{Source: map[uint32]format.Type{}, SourceVersion: 150000, TargetVersion: 150000, TargetOID: func(format.Name, format.Name) (uint32, bool) { return 99999, true }}
+	const first, levels = 20000, 60
+	for i := range uint32(levels) {
+		g.Source[first+i] = format.Type{OID: first + i, Name: "t", Kind: format.KindComposite, Fields: []format.TypeField{{Name: "a", OID: first + i + 1}, {Name: "b", OID: first + i + 1}}}
+	}
+	g.Source[first+levels] = format.Type{OID: first + levels, Name: "e", Kind: format.KindEnum}
+	p, err := NewPlan([]Column{{Name: "c"}}, []uint32{first}, g)
+	if err != nil || p.Identity() {
+		t.Errorf("%v", err)
+	}
+}

@@ -52,6 +52,7 @@ type Graph struct {
 // NewPlan makes the plan for columns in file order; oids are their types on the source. Types that the target lacks are an error.
 func NewPlan(columns []Column, oids []uint32, g Graph) (*Plan, error) {
 	p := &Plan{columns: append([]Column(nil), columns...)}
+	compiled := nodes{}
 	for i := range p.columns {
 		c := &p.columns[i]
 		if c.Drop {
@@ -67,7 +68,7 @@ func NewPlan(columns []Column, oids []uint32, g Graph) (*Plan, error) {
 			continue
 		}
 		var err error
-		if c.inner, err = g.node(oids[i], 0); err != nil {
+		if c.inner, err = g.node(oids[i], 0, compiled); err != nil {
 			return nil, fmt.Errorf("column %q: %w", string(c.Name), err)
 		}
 		p.touched = p.touched || c.inner != nil
@@ -90,8 +91,14 @@ const (
 	numericInfinity  = 140000
 )
 
+// nodes are the types that are compiled already: a graph has far more paths than nodes.
+type nodes map[uint32]*node
+
 // node compiles the work inside of a type; nil where there is none.
-func (g Graph) node(oid uint32, depth int) (*node, error) {
+func (g Graph) node(oid uint32, depth int, compiled nodes) (*node, error) {
+	if n, ok := compiled[oid]; ok {
+		return n, nil
+	}
 	if depth > maxDepth {
 		return nil, fmt.Errorf("types are nested more than %d deep", maxDepth)
 	}
@@ -99,15 +106,23 @@ func (g Graph) node(oid uint32, depth int) (*node, error) {
 	if !ok {
 		return nil, fmt.Errorf("the dump does not describe the type with OID %d", oid)
 	}
+	n, err := g.compile(t, depth, compiled)
+	if err == nil {
+		compiled[oid] = n
+	}
+	return n, err
+}
+
+func (g Graph) compile(t format.Type, depth int, compiled nodes) (*node, error) {
 	switch t.Kind {
 	case format.KindArray:
-		return g.arrayNode(t, depth)
+		return g.arrayNode(t, depth, compiled)
 	case format.KindComposite:
-		return g.compositeNode(t, depth)
+		return g.compositeNode(t, depth, compiled)
 	case format.KindDomain:
-		return g.node(t.Element, depth+1)
+		return g.node(t.Element, depth+1, compiled)
 	case format.KindRange, format.KindMultirange:
-		inner, err := g.node(t.Element, depth+1)
+		inner, err := g.node(t.Element, depth+1, compiled)
 		if inner == nil || err != nil {
 			return nil, err
 		}
@@ -126,8 +141,8 @@ func (g Graph) node(oid uint32, depth int) (*node, error) {
 	return nil, nil
 }
 
-func (g Graph) arrayNode(t format.Type, depth int) (*node, error) {
-	inner, err := g.node(t.Element, depth+1)
+func (g Graph) arrayNode(t format.Type, depth int, compiled nodes) (*node, error) {
+	inner, err := g.node(t.Element, depth+1, compiled)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +156,11 @@ func (g Graph) arrayNode(t format.Type, depth int) (*node, error) {
 	return &node{kind: t.Kind, element: inner, from: t.Element, to: to}, nil
 }
 
-func (g Graph) compositeNode(t format.Type, depth int) (*node, error) {
+func (g Graph) compositeNode(t format.Type, depth int, compiled nodes) (*node, error) {
 	n := &node{kind: t.Kind, fields: make([]field, len(t.Fields))}
 	work := false
 	for i, f := range t.Fields {
-		inner, err := g.node(f.OID, depth+1)
+		inner, err := g.node(f.OID, depth+1, compiled)
 		if err != nil {
 			return nil, err
 		}

@@ -244,7 +244,11 @@ var sortedTexts = []format.Name{"text", "varchar", "bpchar", "name", "citext"}
 
 // RangesOfTexts tells whether values of a type are, or hold, ranges of texts: they depend on the order of texts in their database.
 func (t Types) RangesOfTexts(oid uint32) bool {
-	return slices.ContainsFunc(t.Reached([]uint32{oid}), func(node format.Type) bool {
-		return node.Kind == format.KindRange && slices.ContainsFunc(t.Reached([]uint32{node.Element}), func(sub format.Type) bool { return slices.Contains(sortedTexts, sub.Name) })
-	})
+	var bounds []uint32
+	for _, node := range t.Reached([]uint32{oid}) {
+		if node.Kind == format.KindRange {
+			bounds = append(bounds, node.Element)
+		}
+	}
+	return slices.ContainsFunc(t.Reached(bounds), func(sub format.Type) bool { return slices.Contains(sortedTexts, sub.Name) })
 }

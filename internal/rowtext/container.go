@@ -2,6 +2,7 @@ package rowtext
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,18 @@ func parseArray(src []byte) (a arrayValue, err error) {
 	return a, c.end()
 }
 
+// maxText is how many bytes the text of a container may have beside four for each byte of its value. Every level of quotes doubles those inside of it, and
+// a numeric of six bytes can have 130,000 digits, so that a small value may have no text that memory could hold.
+const maxText = 64 << 20
+
+// bounded refuses a text that has grown out of all proportion to its value.
+func bounded(text int, value []byte) error {
+	if text > maxText+4*len(value) {
+		return errTooLong
+	}
+	return nil
+}
+
 // array is the codec of an array; see array_out in src/backend/utils/adt/arrayfuncs.c.
 func array(element codec) codec {
 	delim := element.delim
@@ -65,17 +78,23 @@ func array(element codec) codec {
 		if len(a.elements) == 0 {
 			return append(dst, "{}"...), nil
 		}
+		start := len(dst)
 		dst = appendBounds(dst, &a)
 		var scratch []byte
 		dst, _, err = a.nest(dst, 0, a.elements, '{', '}', delim, func(dst, e []byte) ([]byte, error) {
 			if e == nil {
 				return append(dst, "NULL"...), nil
 			}
-			scratch, err = element.text(scratch[:0], e)
-			if len(scratch) == 0 || strings.EqualFold(string(scratch), "null") || bytes.ContainsAny(scratch, `"\{}`+spaces) || bytes.IndexByte(scratch, delim) >= 0 {
-				return appendQuoted(dst, scratch, '\\'), err
+			if scratch, err = element.text(scratch[:0], e); err == nil {
+				err = bounded(len(dst)-start+2*len(scratch), src)
 			}
-			return append(dst, scratch...), err
+			if err != nil {
+				return dst, err
+			}
+			if len(scratch) == 0 || strings.EqualFold(string(scratch), "null") || bytes.ContainsAny(scratch, `"\{}`+spaces) || bytes.IndexByte(scratch, delim) >= 0 {
+				return appendQuoted(dst, scratch, '\\'), nil
+			}
+			return append(dst, scratch...), nil
 		})
 		return dst, err
 	}
@@ -87,12 +106,16 @@ func array(element codec) codec {
 		if len(a.elements) == 0 {
 			return append(dst, "[]"...), nil
 		}
+		start := len(dst)
 		var scratch []byte
 		dst, _, err = a.nest(dst, 0, a.elements, '[', ']', ',', func(dst, e []byte) ([]byte, error) {
 			if e == nil {
 				return append(dst, "null"...), nil
 			}
-			return element.appendJSON(dst, e, &scratch)
+			if dst, err = element.appendJSON(dst, e, &scratch); err == nil {
+				err = bounded(len(dst)-start, src)
+			}
+			return dst, err
 		})
 		return dst, err
 	}
@@ -183,7 +206,9 @@ func rangeCodec(bound codec) codec {
 		}
 		part := func() (err error) {
 			text, err := bound.text(nil, c.field())
-			dst = appendPart(dst, text, `"\()[],`)
+			if err = cmp.Or(err, bounded(2*len(text), src)); err == nil {
+				dst = appendPart(dst, text, `"\()[],`)
+			}
 			return err
 		}
 		if flags&rangeLowInclusive != 0 {
@@ -220,13 +245,17 @@ func multirange(one codec) codec {
 		if c.bad || n < 0 || n > len(c.rest)/4 {
 			return dst, errValue
 		}
+		start := len(dst)
 		dst = append(dst, '{')
 		for i := range n {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
 			var err error
-			if dst, err = one.text(dst, c.field()); err != nil {
+			if dst, err = one.text(dst, c.field()); err == nil {
+				err = bounded(len(dst)-start, src)
+			}
+			if err != nil {
 				return dst, err
 			}
 		}
@@ -262,6 +291,7 @@ func (d *decoder) composite(t *format.Type, depth int) codec {
 		return c.end()
 	}
 	k.text = func(dst, src []byte) ([]byte, error) {
+		start := len(dst)
 		dst = append(dst, '(')
 		err := each(src, func(i int, value []byte) error {
 			if i > 0 {
@@ -271,12 +301,15 @@ func (d *decoder) composite(t *format.Type, depth int) codec {
 				return nil
 			}
 			text, err := fields[i].text(nil, value)
-			dst = appendPart(dst, text, `"\(),`)
+			if err = cmp.Or(err, bounded(len(dst)-start+2*len(text), src)); err == nil {
+				dst = appendPart(dst, text, `"\(),`)
+			}
 			return err
 		})
 		return append(dst, ')'), err
 	}
 	k.json = func(dst, src []byte) ([]byte, error) {
+		start := len(dst)
 		dst = append(dst, '{')
 		err := each(src, func(i int, value []byte) (err error) {
 			if i > 0 {
@@ -288,7 +321,9 @@ func (d *decoder) composite(t *format.Type, depth int) codec {
 				return nil
 			}
 			var scratch []byte
-			dst, err = fields[i].appendJSON(dst, value, &scratch)
+			if dst, err = fields[i].appendJSON(dst, value, &scratch); err == nil {
+				err = bounded(len(dst)-start, src)
+			}
 			return err
 		})
 		return append(dst, '}'), err

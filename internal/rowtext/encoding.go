@@ -2,6 +2,8 @@ package rowtext
 
 import (
 	"fmt"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -97,10 +99,13 @@ func appendString(dst, text []byte) []byte {
 			dst = append(dst, '\\', 'r')
 		case r == '\t':
 			dst = append(dst, '\\', 't')
-		case r < ' ', r >= 0x7f && r <= 0x9f, r == '\u2028', r == '\u2029':
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		default:
+		case r < utf8.RuneSelf && r >= ' ' && r != 0x7f, unicode.IsPrint(r):
 			dst = append(dst, text[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
+		default: // control characters, and those that change the direction of text
+			dst = fmt.Appendf(dst, `\u%04x`, r)
 		}
 		text = text[n:]
 	}

@@ -96,3 +96,44 @@ func TestUnknownTypesAreHex(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// nested is a file with one column of a type that holds itself twice, so many levels deep, around a text.
+func nested(levels int, kind format.TypeKind) *format.Meta {
+	m := &format.Meta{Server: format.Server{VersionNum: 170000, Encoding: "UTF8", IntegerDatetimes: true}}
+	m.Types = []format.Type{{OID: 25, Schema: "pg_catalog", Name: "text", Kind: format.KindBase}}
+	below := uint32(25)
+	for i := range levels {
+		oid := uint32(20000 + i)
+		t := format.Type{OID: oid, Name: "t", Kind: kind, Element: below}
+		if kind == format.KindComposite {
+			t.Element, t.Fields = 0, []format.TypeField{{Name: "a", OID: below}, {Name: "b", OID: below}}
+		}
+		m.Types, below = append(m.Types, t), oid
+	}
+	m.Columns = []format.Column{{Name: "c", OID: below}}
+	return m
+}
+
+// TestManyPathsFewTypes: a graph of 30 types has 2^30 paths; the codec is made type by type.
+func TestManyPathsFewTypes(t *testing.T) {
+	if columns, _ := Columns(nested(30, format.KindComposite)); len(columns) != 1 {
+		t.Errorf("%d columns", len(columns))
+	}
+}
+
+// TestQuotesWithinQuotes: each level of a composite doubles the quotes of the one below. What would become too long is written as hex.
+func TestQuotesWithinQuotes(t *testing.T) {
+	const levels = 30
+	value := []byte(`"`)
+	for range levels {
+		v := []byte{0, 0, 0, 2, 0, 0, 0, 25, 0, 0, byte(len(value) >> 8), byte(len(value))}
+		value = append(append(v, value...), 0, 0, 0, 25, 0xff, 0xff, 0xff, 0xff)
+	}
+	columns, _ := Columns(nested(levels, format.KindComposite))
+	if got, want := columns[0].AppendText(nil, value), appendHex(nil, value); !bytes.Equal(got, want) {
+		t.Errorf("%d bytes: %.100q, want hex", len(got), got)
+	}
+	if got := columns[0].AppendJSON(nil, value); !json.Valid(got) || len(got) > 100*len(value) {
+		t.Errorf("%d bytes of JSON", len(got))
+	}
+}

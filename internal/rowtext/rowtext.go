@@ -15,6 +15,9 @@ import (
 // errValue is a value that is not of the form that its type has.
 var errValue = errors.New("value is not of its type's form")
 
+// errTooLong is a value whose text would be out of all proportion to it.
+var errTooLong = errors.New("the text of the value is too long")
+
 // maxDepth ends a type graph that goes round in circles.
 const maxDepth = 32
 
@@ -89,10 +92,11 @@ type decoder struct {
 	version int // of the server
 	floats  bool
 	convert func(dst, src []byte) []byte // from the file's encoding to UTF-8; nil: unknown
+	known   map[uint32]codec             // that are made already: a graph has far more paths than types
 }
 
 func newDecoder(m *format.Meta) *decoder {
-	d := &decoder{byOID: map[uint32]*format.Type{}, version: m.Server.VersionNum, floats: !m.Server.IntegerDatetimes, convert: converter(m.Server.Encoding)}
+	d := &decoder{byOID: map[uint32]*format.Type{}, version: m.Server.VersionNum, floats: !m.Server.IntegerDatetimes, convert: converter(m.Server.Encoding), known: map[uint32]codec{}}
 	for i := range m.Types {
 		d.byOID[m.Types[i].OID] = &m.Types[i]
 	}
@@ -117,6 +121,16 @@ func (d *decoder) codec(oid uint32, depth int) codec {
 	if t == nil || depth > maxDepth {
 		return hexCodec()
 	}
+	k, ok := d.known[oid]
+	if !ok {
+		k = d.make(t, depth)
+		d.known[oid] = k
+	}
+	return k
+}
+
+// make puts a codec together.
+func (d *decoder) make(t *format.Type, depth int) codec {
 	switch t.Kind {
 	case format.KindBase:
 		return d.base(t)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/show"
 )
 
 // stampFormat is RFC 3339 with milliseconds, in UTC.
@@ -127,9 +128,9 @@ func (v *jsonView) clear() {}
 func (v *jsonView) write(x any) {
 	line, err := json.Marshal(x)
 	if err != nil { // plain structs of numbers and strings: a NaN at most
-		line = []byte(`{"event":"log","message":` + strconv.Quote(err.Error()) + `}`)
+		line = []byte(`{"event":"log","message":` + strconv.QuoteToASCII(err.Error()) + `}`)
 	}
-	_, _ = v.out.Write(append(line, '\n')) // nobody is left to be told
+	_, _ = v.out.Write(append(show.JSON(line), '\n')) // nobody is left to be told
 }
 
 func (v *jsonView) progress(s progress.Snapshot, r progress.Rate) jsonProgress {
