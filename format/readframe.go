@@ -149,7 +149,7 @@ func (r *Reader) decode(dst []byte, h frameHead) ([]byte, error) {
 		dst = make([]byte, 0, MaxFrameContent)
 	}
 	for len(dst) < h.content {
-		if len(dst) == MaxFrameContent && !longRow(dst, r.h.Meta.FieldCount()) {
+		if len(dst) == MaxFrameContent && !longRow(dst, r.fields(dst)) {
 			return dst, fmt.Errorf("a frame of %d bytes, more than %d, is not a single row", h.content, MaxFrameContent)
 		}
 		if len(dst) == cap(dst) {
@@ -168,6 +168,14 @@ func (r *Reader) decode(dst []byte, h frameHead) ([]byte, error) {
 		return dst, errors.Join(zstd.ErrFrameSizeMismatch, err)
 	}
 	return dst, nil
+}
+
+// fields is how many fields a row has; without a header, what the row itself says.
+func (r *Reader) fields(row []byte) int {
+	if r.h == nil {
+		return int(binary.BigEndian.Uint16(row))
+	}
+	return r.h.Meta.FieldCount()
 }
 
 // longRow tells whether the row of so many fields that p begins with goes on behind p.

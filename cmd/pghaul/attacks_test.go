@@ -97,7 +97,7 @@ func fileAttacks() (list []attack) {
 			f.seal()
 		}},
 		attack{name: "dangling link", reason: "missing", noFile: true, forge: func(f *forged) { f.replace(fileT, link("nowhere")) }},
-		attack{name: "sparse manifest", reason: "has no place in a text", forge: func(f *forged) { f.replace(format.ManifestName, sparse(format.MaxManifest)) }},
+		attack{name: "sparse manifest", reason: "has no place in JSON", forge: func(f *forged) { f.replace(format.ManifestName, sparse(format.MaxManifest)) }},
 		attack{name: "manifest beyond the limit", reason: "limit exceeded", forge: func(f *forged) { f.replace(format.ManifestName, sparse(format.MaxManifest+1)) }},
 		attack{name: "sparse checksums", reason: format.ChecksumName, forge: func(f *forged) { f.replace(format.ChecksumName, sparse(1<<40)) }},
 		attack{name: "sparse data", reason: fileT, forge: func(f *forged) { f.replace(fileT, sparse(1<<40)) }},
@@ -216,7 +216,9 @@ func evilManifest(m *format.Manifest) {
 		t.Kind, t.Where, t.Root = evil, evil, &format.Table{Schema: evil, Name: evil, Kind: evil}
 		t.Columns[0].Type, t.Columns[0].Identity, t.Columns[0].Collation, t.Columns[0].Cast = evil, evil, evil, ""
 	}
-	m.Tables[2].Schema, m.Tables[2].Name, m.Tables[1].Columns[0].Name = evil, evil, evil
+	if len(m.Tables) > 2 {
+		m.Tables[2].Schema, m.Tables[2].Name, m.Tables[1].Columns[0].Name = evil, evil, evil
+	}
 }
 
 // rawManifestAttacks are documents that no manifest is.
