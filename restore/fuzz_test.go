@@ -141,11 +141,8 @@ func FuzzMeta(f *testing.F) {
 func matchItself(t *testing.T, m *format.Meta) {
 	t.Helper()
 	table := &loadTable{entry: &format.ManifestTable{Schema: m.Table.Schema, Name: m.Table.Name, Columns: m.Columns}, name: pg.Qualified{Schema: m.Table.Schema, Name: m.Table.Name}}
-	table.into, table.columns, table.types, table.samples = table.name, storedColumns(m.Columns), m.Types, m.Samples
-	source, there := table.sourceTypes(), map[pg.Qualified]*pg.Type{}
-	for _, node := range source {
-		there[pg.Qualified{Schema: node.Schema, Name: node.Name}] = node
-	}
+	table.into, table.columns, table.known = table.name, storedColumns(m.Columns), newKnown(m, &mapping{})
+	source, there := table.sourceTypes(), newTargetTypes(table.sourceTypes())
 	var target []pg.TargetColumn
 	for _, c := range m.Columns {
 		target = append(target, pg.TargetColumn{Column: c})
