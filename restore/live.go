@@ -3,7 +3,6 @@ package restore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/bytehaul/pghaul/internal/flow"
@@ -66,7 +65,7 @@ func (j *job) comeBack(ctx context.Context, connect func(context.Context) error)
 			return err
 		}
 		if time.Now().Add(pause).After(until) {
-			return fmt.Errorf("the target did not come back within %s: %w", patience, err)
+			return pg.Wrap(err, "the target did not come back within %s", patience)
 		}
 		timer := time.NewTimer(pause)
 		select {

@@ -339,3 +339,36 @@ func TestMigrateMeetsAChangeOfTheSource(t *testing.T) {
 	again(t, source, target)
 	copied(t, source, target)
 }
+
+// TestMigrateCopiesLargeObjectsAgain: they are of the snapshot that the rows are of.
+func TestMigrateCopiesLargeObjectsAgain(t *testing.T) {
+	source, target := pgtest.DB(t, segmented, `SELECT lo_from_bytea(1001, '\x01020304'), lo_from_bytea(1002, '\x05')`), pgtest.DB(t)
+	stopped := errors.New("stopped")
+	for _, phase := range []string{restore.PhaseData, restore.PhaseLargeObjects, restore.PhaseSequences} {
+		m := migrating(t, source, target)
+		m.to.Resume = phase != restore.PhaseData
+		m.to.Gate = func(_ context.Context, at restore.GateInfo) error {
+			if at.Next == phase {
+				return stopped
+			}
+			return nil
+		}
+		if _, err := m.run(t.Context()); !errors.Is(err, stopped) {
+			t.Fatalf("error %v", err)
+		}
+		if phase == restore.PhaseSequences {
+			break // all rows and large objects are there, and stay
+		}
+		pgtest.SQL(t, source, `SELECT lo_unlink(oid) FROM pg_largeobject_metadata; SELECT lo_from_bytea(1001, '\x0a'), lo_from_bytea(0, '\x0b'); UPDATE c SET id = id + 1`)
+	}
+	const large = `SELECT oid, lo_get(oid) FROM pg_largeobject_metadata ORDER BY oid`
+	want := pgtest.SQL(t, source, large)
+	pgtest.SQL(t, source, `SELECT lo_unlink(1001); UPDATE c SET id = -1`)
+	again(t, source, target)
+	if got := pgtest.SQL(t, target, large); got != want {
+		t.Errorf("large objects\n%s\nwant\n%s", got, want)
+	}
+	if got := pgtest.SQL(t, target, `SELECT sum(id) FROM c`); got != "7" {
+		t.Errorf("sum %s", got)
+	}
+}

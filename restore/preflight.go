@@ -57,6 +57,9 @@ func (j *job) preflightA(ctx context.Context) error {
 		if err := j.journal.begin(ctx, j.leader, j.fingerprint()); err != nil {
 			return err
 		}
+		if err := j.noteLargeObjects(ctx); err != nil {
+			return err
+		}
 	}
 	j.track()
 	return j.journalProperties(ctx)

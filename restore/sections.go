@@ -31,14 +31,19 @@ func (j *job) postData(ctx context.Context) error { return j.section(ctx, j.o.Jo
 // largeObjects makes and fills the large objects: the only data that the archive holds. Before 17 their making belongs to pre-data, which
 // a restore of data only has not run.
 func (j *job) largeObjects(ctx context.Context) error {
-	if j.o.parts.pre {
+	later := j.folder == nil && j.resumed // the archive may be of a later snapshot than the one that pre-data was made of
+	if j.o.parts.pre && !later {
 		return j.section(ctx, 1)
 	}
-	list, err := j.archive.list((*entry).isLargeObject)
+	there := map[int]bool{}
+	list, err := j.archive.list(func(e *entry) bool {
+		there[e.DumpID] = later && e.isLargeObject()
+		return e.isLargeObject()
+	})
 	if errors.Is(err, errNoEntries) {
 		return nil
 	}
-	return j.restoreEntries(ctx, 1, list, nil, j.filters()...)
+	return j.restoreEntries(ctx, 1, list, there, j.filters()...)
 }
 
 // sectionNames are pg_restore's names of the phases that it does.

@@ -41,8 +41,8 @@ func (j *job) discardCopied(ctx context.Context, f *findings) error {
 		f.bad(object, "the snapshot of the interrupted run is gone", "its rows can't be told from those that were there before", "delete its rows by hand, drop the journal's schema, and start again")
 		return nil
 	}
-	if j.journal.begun[PhaseLargeObjects] && j.hasLargeObjects() {
-		f.bad(object, "the snapshot of the interrupted run is gone", "large objects of it are there", "remove them (vacuumlo, lo_unlink) and the rows, drop the journal's schema, and start again")
+	if j.journal.begun[PhaseLargeObjects] && !j.journal.begun[phaseNoLargeObjects] {
+		f.bad(object, "the snapshot of the interrupted run is gone", "large objects of it are among others that were there before", "remove them (vacuumlo, lo_unlink) and the rows, drop the journal's schema, and start again")
 		return nil
 	}
 	strangers, err := j.strangers(ctx)
@@ -61,6 +61,38 @@ func (j *job) discardCopied(ctx context.Context, f *findings) error {
 		delete(j.journal.phases, phase)
 	}
 	return nil
+}
+
+// phaseNoLargeObjects is noted as a phase of its own when the target had no large objects before: all that there are later are ours.
+const phaseNoLargeObjects = "no large objects before"
+
+// noteLargeObjects notes whether the target has large objects before the first of ours.
+func (j *job) noteLargeObjects(ctx context.Context) error {
+	if j.folder != nil || !j.hasLargeObjects() {
+		return nil
+	}
+	n, err := j.leader.LargeObjects(ctx)
+	if err != nil || n > 0 {
+		return err
+	}
+	j.journal.begun[phaseNoLargeObjects] = true
+	return j.journal.start(ctx, j.leader, phaseNoLargeObjects)
+}
+
+// unlinkBatch bounds the large objects that one transaction removes: each takes a lock.
+const unlinkBatch = 1000
+
+// unlinkLargeObjects removes those that an interrupted run has made.
+func (j *job) unlinkLargeObjects(ctx context.Context) error {
+	if !j.copyAgain || !j.journal.begun[phaseNoLargeObjects] {
+		return nil
+	}
+	for {
+		n, err := j.leader.ExecTag(ctx, fmt.Sprintf("SELECT pg_catalog.lo_unlink(oid) FROM (SELECT oid FROM pg_catalog.pg_largeobject_metadata LIMIT %d) l", unlinkBatch))
+		if err != nil || n == 0 {
+			return pg.Wrap(err, "removal of the interrupted run's large objects")
+		}
+	}
 }
 
 // strangers are tables that an earlier run has filled and this one does not know.
@@ -215,6 +247,9 @@ func (t *loadTable) settle() {
 func (j *job) startSnapshot(ctx context.Context) error {
 	if j.folder != nil || j.journal == nil || j.journal.snapshot == j.origin.Snapshot() {
 		return nil
+	}
+	if err := j.unlinkLargeObjects(ctx); err != nil {
+		return err
 	}
 	sql := "BEGIN"
 	if j.copyAgain {
