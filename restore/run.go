@@ -245,6 +245,11 @@ func (j *job) runSteps(ctx context.Context) error {
 	defer watching.Wait()
 	defer cancel(nil)
 	watching.Go(func() { j.watchOrigin(ctx, cancel) })
+	names := make([]string, 0, stop+1)
+	for _, s := range steps[:stop+1] {
+		names = append(names, s.name)
+	}
+	j.o.Tracker.PlanPhases(names...)
 	started := time.Now()
 	for i, s := range steps[:stop+1] {
 		j.phase, j.gaps = s.name, nil

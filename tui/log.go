@@ -52,6 +52,11 @@ func eventText(e progress.Event) string {
 		return show.Text(e.Table) + ": " + errorText(e.Err)
 	case progress.Warning, progress.Logged:
 		return show.Line(e.Message)
+	case progress.CheckChange:
+		if e.Check == nil || e.Check.State == progress.CheckRunning {
+			return ""
+		}
+		return joinWords(": ", "check "+show.Text(e.Check.Name), string(e.Check.State), show.Line(e.Check.Text))
 	case progress.Paused, progress.Resumed:
 		return string(e.Kind)
 	case progress.GapFound:

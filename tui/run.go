@@ -13,7 +13,7 @@ import (
 type RunOptions struct {
 	View    JobView // with [GateView], when the job has gates
 	Control JobControl
-	Phases  []string // names of all phases in order, for the rail; nil: no rail
+	Phases  []string // names of all phases in order, for the rail, where the snapshot's Planned has none; nil: no rail
 	// Leaving says what happens to the job when the screen is left: "the job goes on; its progress is shown as a line". Empty: the screen is not
 	// left while the job runs.
 	Leaving string
@@ -52,6 +52,8 @@ type run struct {
 	sampled time.Time // of the last value in lanes
 	jobs    int
 	paused  bool
+	phases  []string // of the rail
+	said    int      // lines that the verdict has taken at most: it does not push the rest up and down
 
 	pane    pane
 	list    List
@@ -104,6 +106,7 @@ func (r *run) Update(m tea.Msg) tea.Cmd {
 			return Push(NewReport(m.end))
 		}
 	case tea.WindowSizeMsg:
+		r.said = 0
 		r.see()
 	case tea.MouseMsg:
 		r.mouse(m)
@@ -117,6 +120,9 @@ func (r *run) Update(m tea.Msg) tea.Cmd {
 func (r *run) look() tea.Cmd {
 	v := r.o.View
 	r.s = v.Snapshot()
+	if r.phases = r.s.Planned; len(r.phases) == 0 {
+		r.phases = r.o.Phases
+	}
 	rate := r.rates.Observe(r.s)
 	if gap := r.s.Time.Sub(r.rated); gap >= rateEvery || gap < 0 || !r.rate.Known || r.s.Finished {
 		r.rate, r.rated = rate, r.s.Time
@@ -125,6 +131,7 @@ func (r *run) look() tea.Cmd {
 			r.tables.rates[t.ID] = t.Bytes
 		}
 	}
+	r.said = max(r.said, len(r.wrapVerdict(r.plan(r.env.Width, r.env.Height-1).main)))
 	r.sample(rate)
 	r.log.follow(v)
 	r.tables.follow(v)

@@ -13,7 +13,7 @@ func (r *run) pipeline(p runPlan) []string {
 	var lines []string
 	stages := r.rate.Stages
 	switch {
-	case len(stages) == 0:
+	case len(stages) == 0, p.lanes == 0:
 		lines = fill(nil, p.lanes)
 	case p.lanes >= len(stages):
 		for i := range stages {
@@ -50,9 +50,16 @@ func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 	e := r.env
 	mark, name, style := "    ", show.Text(s.Name), e.Styles.Muted
 	load := s.Busy + s.Server
-	figures := percent(load)
+	idle := load+s.Blocked+s.Starved == 0
+	figures, pace := percent(load), rateOf(s.Bytes, r.rate.Known)
+	if idle {
+		figures, pace = e.Glyphs.Dot, ""
+	}
 	name, figures = e.left(name, laneName), e.right(figures, percentWidth)
-	if s.Name == r.rate.Verdict.Bottleneck {
+	switch {
+	case idle:
+		name, figures = e.Styles.Muted.On(name), e.Styles.Muted.On(figures)
+	case s.Name == r.rate.Verdict.Bottleneck:
 		mark = "  " + e.Styles.Accent.On(e.Glyphs.Mark) + " "
 		name, figures, style = e.Styles.Title.On(name), e.Styles.Title.On(figures), e.Styles.Spark
 	}
@@ -63,7 +70,7 @@ func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 	right := "  " + figures
 	rest := p.main - widthOf(line) - widthOf(right)
 	if p.main >= 36 {
-		right += "  " + e.right(rateOf(s.Bytes, r.rate.Known), rateWidth)
+		right += "  " + e.right(pace, rateWidth)
 		rest -= rateWidth + 2
 	}
 	spark := 0
@@ -71,14 +78,32 @@ func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 		spark = min((rest-2)*9/20, seriesLength)
 		rest -= spark + 2
 	}
-	line += e.stageBar(shares{s.Busy, s.Server, s.Blocked, s.Starved}, rest) + right
+	bar := e.stageBar(shares{s.Busy, s.Server, s.Blocked, s.Starved}, rest)
+	if idle && r.unused(s.Name) {
+		bar = e.Styles.Muted.On(e.left("not needed", rest))
+	}
+	line += bar + right
 	if spark > 0 {
 		line += "  "
-		if history := r.lanes[s.Name]; history != nil {
+		if history := r.lanes[s.Name]; history != nil && history.highest() > 0 {
 			line += e.spark(history, top, spark, style)
 		}
 	}
 	return line
+}
+
+// unused tells whether no lane has this stage although others run: nothing is to be converted, say.
+func (r *run) unused(name string) bool {
+	others := false
+	for i := range r.s.Stages {
+		if st := &r.s.Stages[i]; st.Running() > 0 {
+			if st.Name == name {
+				return false
+			}
+			others = true
+		}
+	}
+	return others
 }
 
 // limit is the one lane that is shown where there is no room for all: the bottleneck, or the one with the highest load.

@@ -29,9 +29,15 @@ const (
 // plan drops the least important parts until the lower pane has the lines that it needs.
 func (r *run) plan(width, height int) runPlan {
 	p := runPlan{width: max(width, 0), height: max(height, 0), bar: true, gap1: true, gap2: true, gap3: true, head: true, lanes: max(len(r.s.Stages), 1),
-		waits: min(len(r.waitLines()), 2), verdict: 1}
+		waits: max(min(len(r.waitLines()), 2), 1), verdict: 1}
+	if r.checking() && r.pane == paneTables && !r.waits { // nothing flows yet
+		p.lanes, p.waits, p.gap1 = 0, 0, false
+		if r.notice() == "" {
+			p.verdict = 0
+		}
+	}
 	p.main = p.width
-	switch phases := len(r.o.Phases); {
+	switch phases := len(r.phases); {
 	case phases > 1 && p.width >= wideRail && p.height >= phases+5:
 		p.rail = railWidth + 2
 		p.main -= p.rail
@@ -39,7 +45,7 @@ func (r *run) plan(width, height int) runPlan {
 		p.railLine = true
 	}
 	p.rate = p.main < wideFull
-	if p.main >= wideFull && len(r.wrapVerdict(p.main)) > 1 {
+	if p.main >= wideFull && r.said > 1 && p.lanes > 0 {
 		p.verdict = 2
 	}
 	const few, comfort = 3, 5
@@ -60,7 +66,7 @@ func (r *run) plan(width, height int) runPlan {
 		{gap2, func() { p.gap2 = false }},
 		{want, func() { p.verdict = min(p.verdict, 1) }},
 		{few, func() { p.railLine = false }},
-		{want, func() { p.lanes = 1 }},
+		{want, func() { p.lanes = min(p.lanes, 1) }},
 		{few, func() { p.verdict = 0 }},
 		{few, func() { p.bar = false }},
 		{few, func() { p.head = false }},

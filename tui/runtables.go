@@ -22,6 +22,8 @@ func (r *run) lower(p runPlan) []string {
 		return append(lines, all[from:min(from+p.area, len(all))]...)
 	case r.waits:
 		return append(lines, r.gateLines(p)...)
+	case r.checking():
+		return append(lines, r.checkLines(p)...)
 	}
 	return append(lines, r.tableRows(p)...)
 }
@@ -35,6 +37,8 @@ func (r *run) lowerHead(width int) string {
 		return e.spread(e.Styles.Title.On("table")+"  "+show.Text(r.chosen.Name), e.Styles.Muted.On("esc back"), width)
 	case r.waits:
 		return e.Styles.Title.On("gate") + "  " + e.Styles.Accent.On(show.Text(r.gate.Title))
+	case r.checking():
+		return r.checkHead(width)
 	}
 	if width < wideFull && !r.typing && r.filter.Text == "" {
 		return e.cut(r.counts(width), width)

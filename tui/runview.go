@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bytehaul/pghaul/internal/progress"
@@ -125,6 +126,9 @@ func (r *run) phaseLine(p runPlan) string {
 // pace is what moves now, or moved on average when all is over.
 func (r *run) pace() string {
 	e := r.env
+	if !r.s.Finished && !moving(r.s) {
+		return spaces(rateWidth + 3 + rowsWidth)
+	}
 	bytes, rows, known := r.rate.Bytes, r.rate.Rows, r.rate.Known
 	if sec := r.s.Elapsed.Seconds(); r.s.Finished && sec > 0 {
 		bytes, rows, known = float64(r.s.MovedBytes)/sec, float64(r.s.MovedRows)/sec, true
@@ -160,8 +164,9 @@ func (r *run) railLine(width int) string {
 	e := r.env
 	at := r.phaseAt()
 	var before, after []string
-	for i, name := range r.o.Phases {
+	for i, name := range r.phases {
 		switch text := show.Text(name); {
+		case i < at && r.skipped(name):
 		case i < at:
 			before = append(before, e.Styles.Good.On(e.Glyphs.Done)+" "+e.Styles.Muted.On(text))
 		case i == at:
@@ -171,26 +176,29 @@ func (r *run) railLine(width int) string {
 		}
 	}
 	dot := e.Styles.Muted.On(" " + e.Glyphs.Dot + " ")
-	line := strings.Join(before, "  ")
+	to := ""
 	if len(after) > 0 {
-		line += dot + strings.Join(after, dot)
+		to = dot + strings.Join(after, dot)
 	}
+	line := strings.Join(before, "  ") + to
 	// What is done goes first when the room is short.
 	for i := 0; widthOf(line) > width && i < len(before)-1; i++ {
-		line = e.Styles.Good.On(e.Glyphs.Done) + e.Styles.Muted.On(e.Glyphs.Dots) + " " + strings.Join(before[i+1:], "  ")
-		if len(after) > 0 {
-			line += dot + strings.Join(after, dot)
-		}
+		line = e.Styles.Good.On(e.Glyphs.Done) + e.Styles.Muted.On(e.Glyphs.Dots) + " " + strings.Join(before[i+1:], "  ") + to
 	}
 	return e.cut(line, width)
+}
+
+// skipped tells whether a phase before the present one has not taken place; of a job that does not tell its phases none is.
+func (r *run) skipped(name string) bool {
+	return len(r.s.Phases) > 0 && !slices.ContainsFunc(r.s.Phases, func(p progress.Phase) bool { return p.Name == name })
 }
 
 // phaseAt is the place of the present phase among all; behind the last one when the job is done.
 func (r *run) phaseAt() int {
 	if r.s.Finished && r.s.Err == nil {
-		return len(r.o.Phases)
+		return len(r.phases)
 	}
-	for i, name := range r.o.Phases {
+	for i, name := range r.phases {
 		if name == r.s.Phase.Name {
 			return i
 		}
@@ -203,9 +211,11 @@ func (r *run) railColumn(height int) []string {
 	e := r.env
 	at := r.phaseAt()
 	lines := []string{""}
-	for i, name := range r.o.Phases {
+	for i, name := range r.phases {
 		text := e.cut(show.Text(name), railWidth-2)
 		switch {
+		case i < at && r.skipped(name):
+			text = e.Styles.Muted.On(e.Glyphs.Cancelled + " " + text)
 		case i < at:
 			text = e.Styles.Good.On(e.Glyphs.Done) + " " + e.Styles.Muted.On(text)
 		case i == at && r.s.Finished:

@@ -17,6 +17,7 @@ type Snapshot struct {
 	Elapsed        time.Duration // since New, up to Finish
 	Phase          Phase         // the present or the last one
 	Phases         []Phase       // all so far
+	Planned        []string      // names of all phases, where the job has said so; not to be changed
 	Rows, Bytes    int64         // done, earlier runs of a resumed job included
 	MovedRows      int64         // by this run: what rates are made of
 	MovedBytes     int64
@@ -142,6 +143,7 @@ func (t *Tracker) Snapshot() Snapshot {
 		Job: t.job, Source: t.source, Target: t.target,
 		Time: now, Elapsed: now.Sub(t.started),
 		Phases:    t.phasesAt(now),
+		Planned:   t.planned,
 		MovedRows: t.rows.Load(), MovedBytes: t.bytes.Load(),
 		Stages: t.stageSnapshots(), Waits: t.waitsList(),
 		CPUs:     CPUs{Client: t.clientCPUs, Source: t.cpus[Source], Target: t.cpus[Target]},

@@ -16,6 +16,7 @@ package progress
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,7 @@ type Tracker struct {
 	err            error
 	source, target string
 	phases         []Phase
+	planned        []string // names of all phases
 	tables         []*Table
 	running        []*Table // in the order in which they started
 	failed         []*Table
@@ -121,6 +123,9 @@ func (t *Tracker) SetTarget(desc string) { t.locked(func() { t.target = desc }) 
 // SetServerCPUs says how many CPUs a server (Source or Target) has, where that
 // is known; the verdict tells with it whether more jobs could help.
 func (t *Tracker) SetServerCPUs(server string, n int) { t.locked(func() { t.cpus[server] = n }) }
+
+// PlanPhases says which phases the job has, in their order, before they begin.
+func (t *Tracker) PlanPhases(names ...string) { t.locked(func() { t.planned = slices.Clone(names) }) }
 
 // StartPhase begins phase n of so many, and ends the one before.
 func (t *Tracker) StartPhase(name string, n, of int) {

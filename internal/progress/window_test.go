@@ -59,3 +59,15 @@ func TestTablesByID(t *testing.T) {
 		t.Error("a nil tracker has tables")
 	}
 }
+
+func TestPlannedPhases(t *testing.T) {
+	tr := New("restore", "read", "insert")
+	names := []string{"preflight", "data"}
+	tr.PlanPhases(names...)
+	names[0] = "changed"
+	if got := tr.Snapshot().Planned; !slices.Equal(got, []string{"preflight", "data"}) {
+		t.Errorf("%q", got)
+	}
+	var none *Tracker
+	none.PlanPhases("x")
+}

@@ -28,6 +28,23 @@ func AtGate() *Job {
 	return j
 }
 
+// Preflight is a restore that is still looking, or was refused.
+func Preflight() *Job {
+	j := Restore()
+	j.StartPhase(RestorePhases[0], 1, len(RestorePhases))
+	j.Width = 0
+	j.Checks = []progress.Check{
+		{Name: "files", State: progress.CheckOK, Text: "61 files, 13 GiB, all there"},
+		{Name: "server", State: progress.CheckOK, Text: "PostgreSQL 17.2, UTF8, de_DE.UTF-8"},
+		{Name: "extensions", State: progress.CheckWarning, Text: "citext 1.6 in the dump, 1.5 at the target"},
+		{Name: "types", State: progress.CheckProblem, Text: "2 problems", Details: []string{"problem: order_state: label \"returned\" is missing at the target (ALTER TYPE order_state ADD VALUE 'returned')",
+			"problem: public.orders.total: numeric(12,2) in the dump, numeric(10,2) at the target"}},
+		{Name: "samples", State: progress.CheckOK, Text: "214 values of 31 types read alike"},
+		{Name: "rights", State: progress.CheckRunning},
+	}
+	return j
+}
+
 // played lets a job run until it is done, at most this long.
 func played(j *Job, most time.Duration) *Job {
 	for at := time.Duration(0); at < most; at += time.Second {

@@ -33,6 +33,7 @@ type Job struct {
 	Exact                bool                           // sizes are
 	Width                int                            // how many tables run at once
 	GateAt               *tui.Gate
+	Checks               []progress.Check
 	Fails                map[string]error // tables that fail at 60 %
 	ProofOf              func(*progress.TableSnapshot) (progress.Proof, string)
 
@@ -184,7 +185,7 @@ func (j *Job) finish(t *progress.TableSnapshot) {
 // Snapshot implements tui.JobView.
 func (j *Job) Snapshot() progress.Snapshot {
 	s := progress.Snapshot{Job: j.Name, Source: j.Source, Target: j.Target, Time: Start.Add(j.at), Elapsed: j.at, Phase: j.Phase, Waits: j.Waits, CPUs: j.CPUs,
-		Finished: j.finished, Err: j.err, Rows: j.moved[0], MovedRows: j.moved[0], Bytes: j.moved[1], MovedBytes: j.moved[1]}
+		Checks: j.Checks, Finished: j.finished, Err: j.err, Rows: j.moved[0], MovedRows: j.moved[0], Bytes: j.moved[1], MovedBytes: j.moved[1]}
 	s.Phase.Elapsed = j.at - j.dataFrom
 	s.Work.Exact = j.Exact
 	for _, t := range j.Tables {

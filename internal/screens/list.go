@@ -45,6 +45,7 @@ func Shots() []Shot {
 		all = append(all,
 			Shot{"run-errors", size[0], size[1], playing(Troubled, RestorePhases, 40*time.Second, tui.Options{}), false},
 			Shot{"run-gate", size[0], size[1], playing(AtGate, MigratePhases, time.Second, tui.Options{}), false},
+			Shot{"run-checks", size[0], size[1], playing(Preflight, RestorePhases, time.Second, tui.Options{}), false},
 			Shot{"report", size[0], size[1], reporting(func() tui.Ended { return EndOf(played(Restore(), 200*time.Second), 0) }), false},
 		)
 	}
