@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -18,7 +19,7 @@ func spoil(r *rand.Rand, p []byte, from int64) (_ []byte, touched span) {
 	at := from + r.Int64N(int64(len(p))-from)
 	n := min(1+r.Int64N(4096), int64(len(p))-at)
 	touched = span{at, at + n}
-	switch r.IntN(5) {
+	switch r.IntN(6) {
 	case 0:
 		return flip(p, at), span{at, at + 1}
 	case 1:
@@ -27,6 +28,11 @@ func spoil(r *rand.Rand, p []byte, from int64) (_ []byte, touched span) {
 		return insert(p, at, string(make([]byte, n))), span{at, at}
 	case 3:
 		return append(bytes.Clone(p[:at]), p[at+n:]...), touched
+	}
+	if at+4 < int64(len(p)) && r.IntN(2) == 0 { // a length, if one stands there
+		p = bytes.Clone(p)
+		binary.BigEndian.PutUint32(p[at:], uint32(r.IntN(1<<16)))
+		return p, span{at, at + 4}
 	}
 	return p[:at], span{at, int64(len(p))}
 }

@@ -12,9 +12,10 @@ import (
 // What must speak for a row that was searched for, in bits: a few rows in a chain, or the last rows and the end of the file behind them.
 const (
 	bitsChain   = 192
-	bitsCut     = 64 // the end of the file
-	bitsTrailer = 32 // the trailer, and then the end of the file
-	maxChain    = 64 // rows that are followed at most
+	bitsCut     = 64      // the end of the file
+	bitsTrailer = 32      // the trailer, and then the end of the file
+	maxChain    = 64      // rows that are followed at most
+	maxCrossing = 1 << 20 // the same, while they do not lead over a place that they must
 )
 
 // checkEvery is how many rows or places are looked at between two looks at the context.
@@ -67,7 +68,7 @@ func (s *rowScan) first(ctx context.Context) (int64, error) {
 	if c := s.chain(s.start, -1); c.sure() || c.trailer || s.endsAt(s.start) {
 		return s.start, nil
 	}
-	c, err := s.search(ctx, s.start, -1)
+	c, err := s.search(ctx, s.start, s.size, -1)
 	if err != nil {
 		return 0, err
 	}
@@ -118,14 +119,22 @@ func (s *rowScan) mend(ctx context.Context, off int64, v verdict) (int64, error)
 		}
 		return -1, nil
 	}
-	from, pass := off, int64(-1)
-	if (v == noCount || v == trailer) && s.last >= 0 {
-		// The length of the last field may be what is damaged: then the last row is none, and rows within it may be some.
-		from, pass = s.last, off
+	from, c := off, chain{at: -1}
+	if s.last >= 0 {
+		// The length of the last row's last field may be what is damaged: then that is none, and there are rows within it that lead over this place.
+		var err error
+		if c, err = s.search(ctx, s.last+1, off, off); err != nil {
+			return -1, err
+		}
+		if c.at >= 0 || v == noCount || v == trailer {
+			from = s.last
+		}
 	}
-	c, err := s.search(ctx, from+1, pass)
-	if err != nil {
-		return -1, err
+	if c.at < 0 {
+		var err error
+		if c, err = s.search(ctx, off+1, s.size, -1); err != nil {
+			return -1, err
+		}
 	}
 	if v == trailer && c.at < 0 {
 		s.keep(off)
@@ -169,8 +178,8 @@ type chain struct {
 
 func (c chain) String() string {
 	s := fmt.Sprintf("%d rows in a chain", c.rows)
-	if c.rows == maxChain {
-		s = fmt.Sprintf("%d rows and more in a chain", c.rows)
+	if c.rows >= maxChain {
+		s = fmt.Sprintf("%d rows and more in a chain", maxChain)
 	}
 	if c.trailer || c.cut {
 		s += " to the end"
@@ -189,7 +198,7 @@ func (c chain) sure() bool {
 // chain follows the rows from an offset. One that begins before the offset pass (-1: any) must lead over it without a row that begins there.
 func (s *rowScan) chain(from, pass int64) chain {
 	c := chain{at: from, end: from, crosses: from >= pass}
-	for c.rows < maxChain {
+	for c.rows < maxChain || !c.crosses && c.rows < maxCrossing {
 		end, bits, v := s.shape.row(&s.ahead, c.end)
 		if v != aRow {
 			c.trailer, c.cut = c.rows > 0 && v == trailer && c.end+trailerLen == s.size, c.rows > 0 && c.end == s.size
@@ -206,19 +215,19 @@ func (s *rowScan) chain(from, pass int64) chain {
 	return c
 }
 
-// search finds the next offset at which rows begin that lead on. Without columns there is nothing to search for.
-func (s *rowScan) search(ctx context.Context, from, pass int64) (chain, error) {
+// search finds the first offset before to at which rows begin that lead on; see chain for pass. Without columns there is nothing to search for.
+func (s *rowScan) search(ctx context.Context, from, to, pass int64) (chain, error) {
 	none := chain{at: -1}
 	if len(s.shape) == 0 {
 		return none, nil
 	}
 	count := binary.BigEndian.AppendUint16(nil, uint16(len(s.shape)))
 	w := window{src: s.src}
-	for tried := 0; from+2 <= s.size; {
+	for from+2 <= s.size && from < to {
 		if ctx.Err() != nil {
 			return none, context.Cause(ctx)
 		}
-		p := w.at(from, int(min(windowSize, s.size-from)))
+		p := w.at(from, int(min(windowSize, s.size-from, to+1-from)))
 		i := bytes.Index(p, count)
 		if i < 0 {
 			from += int64(len(p)) - 1
@@ -229,9 +238,6 @@ func (s *rowScan) search(ctx context.Context, from, pass int64) (chain, error) {
 			return c, nil
 		}
 		from++
-		if tried++; tried%checkEvery == 0 && ctx.Err() != nil {
-			return none, context.Cause(ctx)
-		}
 	}
 	return none, nil
 }

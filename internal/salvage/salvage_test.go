@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -211,5 +212,25 @@ func TestOutName(t *testing.T) {
 		if got := OutName(in); got != want {
 			t.Errorf("%s: %s", in, got)
 		}
+	}
+}
+
+// A damaged length of the last field can swallow more rows than are followed to see that rows lead on: they are found all the same.
+func TestLengthThatSwallowsManyRows(t *testing.T) {
+	s := newSample(t, mixed, 800, plain, false)
+	p := bytes.Clone(s.bytes)
+	for i := 200; ; i++ { // the first with a last field that is not NULL
+		at := s.at[i] + 2
+		for range len(s.kind) - 1 {
+			at += 4 + int64(max(0, int32(binary.BigEndian.Uint32(p[at:]))))
+		}
+		if p[at] == 0 {
+			binary.BigEndian.PutUint32(p[at:], uint32(s.at[i+400]-at)) // to somewhere within a row, 400 rows on
+			break
+		}
+	}
+	got := s.salvage(t, p, Options{})
+	if got.err != nil || len(got.rows) != 799 || s.foreign(got.rows) != 0 {
+		t.Errorf("%v, %d rows: %+v", got.err, len(got.rows), got.Salvaged)
 	}
 }
