@@ -437,7 +437,7 @@ func (p *plan) leaveOut(o *Options, sel *selection, relations []*pg.Relation) {
 		case r.Kind == 'f' && sel.has(r.OID, r.Schema) && !r.Extension && (o.SchemaOnly || !namedBy(sel.servers, r.Server)):
 			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "foreign table data", Schema: r.Schema, Name: r.Name, Why: "the rows belong to server " + string(r.Server)})
 		case r.Kind == 'r' && r.Partition && sel.byTables() && sel.chosen[r.Parent] && !sel.chosen[r.OID]:
-			why := "its partitioned table was chosen with -t, the partition was not"
+			why := "its partitioned table was chosen with -t, the partition was not (--table-and-children takes both)"
 			p.leftOut = append(p.leftOut, format.LeftOut{Kind: "partition", Schema: r.Schema, Name: r.Name, Why: why})
 			p.warnings = append(p.warnings, fmt.Sprintf("partition %s is left out: %s", r, why))
 		}

@@ -95,7 +95,7 @@ func (j *job) checkSchemaRename(ctx context.Context, f *findings, from, to forma
 	if err != nil {
 		return err
 	}
-	if there && !j.o.Clean {
+	if there { // --clean leaves a schema in which there is more
 		f.bad("schema "+string(from), "to be made, and renamed to "+string(to), "exists already, and what is in it would be renamed too", "rename the schema that is there first, or restore the rows alone with --data-only")
 	}
 	if _, leaves := j.plan.rename.schemas[to]; leaves {

@@ -253,6 +253,8 @@ func (t *loadTable) checkRows(f *findings, full, closed bool) {
 	switch {
 	case closed:
 		f.warn(t.into.String(), "", "the role may not SELECT: whether there are rows is unknown", "GRANT SELECT ON TABLE")
+	case full && t.target.Kind == 'f':
+		f.bad(t.into.String(), t.rowsFor(), "a foreign table, whose server holds rows already", "leave its rows out with --exclude-table-data")
 	case full:
 		f.bad(t.into.String(), t.rowsFor(), "holds rows already", "--on-existing truncate deletes them, --on-existing append keeps them")
 	}

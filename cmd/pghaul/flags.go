@@ -34,6 +34,23 @@ func groupOf(c *cobra.Command, title string, persistent bool, f func(flags)) {
 	}
 	to.SortFlags = false
 	to.AddFlagSet(set)
+	set.VisitAll(func(flag *pflag.Flag) { complete(c, flag) })
+}
+
+// complete lets shells complete the words of a flag that has only a few.
+func complete(c *cobra.Command, flag *pflag.Flag) {
+	var words []string
+	switch v := flag.Value.(type) {
+	case *choiceValue:
+		words = v.words
+	case *wordsValue:
+		words = v.words
+	default:
+		return
+	}
+	if err := c.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag has just been defined
+	}
 }
 
 func annotate(flag *pflag.Flag, key, value string) {

@@ -53,9 +53,6 @@ func (j *jobFlags) flags(c *cobra.Command, jobs string) {
 		f.text(&j.notify, "notify", "", "COMMAND", "run COMMAND (sh -c) at the end, however that is, with\nPGHAUL_JOB, PGHAUL_OUTCOME, PGHAUL_EXIT_CODE, PGHAUL_REPORT")
 		f.duration(&j.notifyTimeout, "notify-timeout", "", "TIME", "kill COMMAND after so long (1min)")
 	})
-	if err := c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(progressModes, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag was defined three lines above
-	}
 }
 
 // progressModes are the words that --progress knows.

@@ -52,6 +52,7 @@ func (a *app) migrateCommand() *cobra.Command {
 				"  proof          every row is read back and compared with what was copied\n" +
 				"  post-data      indexes, constraints, triggers\n" +
 				"  matviews, analyze\n" +
+				"  (with --clean a phase clean before pre-data, with --map a phase rename at the end)\n" +
 				"A run that ended early, by --stop-after or by a fault, goes on with --resume. When it\n" +
 				"ended before all rows were copied its snapshot is gone, unless --snapshot names one that\n" +
 				"another session still holds: then --resume deletes the rows and copies all again."},
@@ -318,6 +319,7 @@ func (s *session) gate(ctx context.Context, at restore.GateInfo) error {
 
 // phaseMeaning says what a phase does, for the gate before it.
 var phaseMeaning = map[string]string{
+	restore.PhaseClean:        "drops what is made anew",
 	restore.PhasePreData:      "makes schemas, types, functions and empty tables",
 	restore.PhaseData:         "copies the rows; the source keeps its snapshot and light locks meanwhile",
 	restore.PhaseLargeObjects: "makes the large objects",
@@ -326,6 +328,7 @@ var phaseMeaning = map[string]string{
 	restore.PhasePostData:     "makes indexes, constraints and triggers; locks the tables",
 	restore.PhaseMatViews:     "fills the materialized views",
 	restore.PhaseAnalyze:      "gathers statistics for the planner",
+	restore.PhaseRename:       "gives schemas and tables their new names",
 }
 
 var _ restore.Origin = (*dump.Live)(nil)
