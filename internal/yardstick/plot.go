@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	plotLabel = 28 // columns of the terminal for names
+	plotLabel = 32 // columns of the terminal for names
 	plotValue = 14 // for numbers
 	plotLeast = 10 // for bars
 )

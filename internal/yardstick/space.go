@@ -24,13 +24,13 @@ func (b *bench) needs() need {
 		rows += s.rows * s.rowBytes
 		largest = max(largest, s.rows*s.heapBytes)
 	}
-	loads := int64(b.o.Rounds + 1)
-	wholes, kinds := int64(2), int64(2) // restores a round, dumps that stand at a time
+	rounds := int64(b.o.Rounds + 1)
+	loads, dumps := int64(7), int64(2) // a round: two stages and their index, the server's own copy, two restores, a migrate; dumps that stand at a time
 	if b.o.Peers {
-		wholes, kinds = 4, 5
+		loads, dumps = 11, 5
 	}
-	const fixed = 32 << 20 // two databases, the table of the batches
-	return need{tables: 2*heap + 2*largest + fixed, wal: heap * (1 + loads*(2+wholes)), files: rows*(1+kinds) + b.diskBytes()}
+	const fixed = 256 << 20 // databases and batches
+	return need{tables: 2*heap + 2*largest + fixed, wal: heap*(1+rounds*loads) + fixed, files: rows*(1+dumps) + b.diskBytes()}
 }
 
 // announce says what will be written, before anything is.
