@@ -40,6 +40,8 @@ type Options struct {
 	NoUnloggedData       bool
 	LargeObjects         *bool // nil: as pg_dump decides (all, unless schemas or tables are chosen)
 
+	OverwriteUnfinished bool // remove what an unfinished dump has left in Dir, and nothing else
+
 	LockTimeout            time.Duration // 0: wait for locks as long as it takes
 	Snapshot               string        // an exported snapshot of somebody else, instead of our own
 	SerializableDeferrable bool

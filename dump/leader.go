@@ -79,6 +79,9 @@ func (l *leader) try(ctx context.Context, o *Options, sel *selection) (again boo
 	if err != nil {
 		return false, "", err
 	}
+	if l.foreign {
+		l.leaveOutLater(o, now)
+	}
 	if what := difference(l.tables, now); what != "" {
 		if l.foreign {
 			return false, "", withHint(fmt.Errorf("the snapshot %q shows other tables than there are now: %s", o.Snapshot, difference(now, l.tables)), "take the snapshot again")
@@ -86,6 +89,20 @@ func (l *leader) try(ctx context.Context, o *Options, sel *selection) (again boo
 		return true, what, nil
 	}
 	return false, "", nil
+}
+
+// leaveOutLater takes the tables out of the list that were created after somebody else's snapshot, which shows seen alone.
+func (l *leader) leaveOutLater(o *Options, seen []pg.Key) {
+	shown := make(map[uint32]bool, len(seen))
+	for _, k := range seen {
+		shown[k.OID] = true
+	}
+	l.tables = slices.DeleteFunc(l.tables, func(k pg.Key) bool {
+		if !shown[k.OID] {
+			o.logf("table %s was created after the snapshot: left out", k.String())
+		}
+		return !shown[k.OID]
+	})
 }
 
 func (l *leader) begin(ctx context.Context, o *Options) error {

@@ -188,15 +188,18 @@ func TestForeignSnapshot(t *testing.T) {
 		t.Errorf("%d rows under the snapshot, want 1001", sum.Rows)
 	}
 	for sql, part := range map[string]string{
-		"TRUNCATE b": "public.b was truncated or rewritten", "ALTER TABLE b ALTER x TYPE bigint": "public.b was truncated or rewritten", "CREATE TABLE c (x int)": "public.c was created",
+		"TRUNCATE b": "public.b was truncated or rewritten", "ALTER TABLE b ALTER x TYPE bigint": "public.b was truncated or rewritten", "CREATE TABLE c (x int)": "", "CREATE TABLE c (x int); DROP TABLE b; CREATE TABLE b (x int)": "public.b was dropped",
+		"ALTER TABLE b RENAME TO bb": "public.b", "ALTER TABLE b ADD y int DEFAULT 1": "", "VACUUM FULL b": "public.b was truncated or rewritten", "CREATE INDEX bx ON b (x); CLUSTER b USING bx": "public.b was truncated or rewritten",
 		"ALTER TABLE b RENAME TO bb; ALTER TABLE bb RENAME TO b": "", "DROP TABLE b": "public.b was dropped",
 	} {
-		pgtest.SQL(t, dsn, "DROP TABLE IF EXISTS b, c; CREATE TABLE b (x int); INSERT INTO b VALUES (1)")
+		pgtest.SQL(t, dsn, "DROP TABLE IF EXISTS b, bb, c; CREATE TABLE b (x int); INSERT INTO b VALUES (1)")
 		o := options(t, dsn)
 		o.Snapshot = export()
 		pgtest.SQL(t, dsn, sql)
 		if part == "" {
-			run(t, o)
+			if sum := run(t, o); tableNames(sum.Manifest) != "public.a public.b" || len(table(t, sum.Manifest, "public.b").Columns) != 1 {
+				t.Errorf("%s: %s is dumped", sql, tableNames(sum.Manifest))
+			}
 			continue
 		}
 		hinted(t, fails(context.Background(), t, o, part), "again")

@@ -3,9 +3,11 @@ package dump
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -32,11 +34,24 @@ func (s stream) Abort() error { return nil }
 type folder struct {
 	path string
 	root *os.Root
-	made bool // the folder itself is ours
+	made bool      // the folder itself is ours
+	lock io.Closer // held while a dump is being written there
 }
 
-// checkFolder refuses what a dump must not touch. It makes nothing.
-func checkFolder(path string) error {
+func (f *folder) unlock() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Close()
+}
+
+// inUse is the error of a folder into which another dump is being written.
+func inUse(path string) error {
+	return withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "another dump is being written there; give another folder")
+}
+
+// checkFolder refuses what a dump must not touch. It makes nothing, and removes nothing.
+func checkFolder(path string, overwrite bool) error {
 	entries, err := os.ReadDir(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -57,18 +72,28 @@ func checkFolder(path string) error {
 			return withHint(fmt.Errorf("%s: %w: it holds a finished dump", path, ErrNotEmpty), "give another folder; a dump is never overwritten")
 		}
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), format.PartSuffix) || e.Name() == format.DataDir {
-			return withHint(fmt.Errorf("%s: %w: it holds what an unfinished dump left behind", path, ErrNotEmpty), "remove it, or give another folder")
-		}
+	left := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), format.PartSuffix) || e.Name() == format.DataDir
+	})
+	switch {
+	case left && overwrite:
+		_, err := leftBehind(path)
+		return err
+	case left:
+		return withHint(fmt.Errorf("%s: %w: it holds what an unfinished dump left behind", path, ErrNotEmpty), "remove it with --overwrite-unfinished, or give another folder")
 	}
 	return withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "give a new or empty folder")
 }
 
 // openFolder makes the folder, if it is not there, and the one for data in it. The latter must be new: of two dumps that found an empty folder
 // at the same time only one goes on, and the other takes nothing of it away.
-func openFolder(path string) (*folder, error) {
+func openFolder(path string, overwrite bool) (*folder, error) {
 	f := &folder{path: path}
+	if overwrite {
+		if err := removeLeftBehind(path); err != nil {
+			return nil, err
+		}
+	}
 	err := os.Mkdir(path, 0o700)
 	switch {
 	case err == nil:
@@ -80,10 +105,13 @@ func openFolder(path string) (*folder, error) {
 	if err != nil {
 		return nil, errors.Join(folderHint(err), f.remove())
 	}
+	if f.lock, err = lockFolder(root); err != nil {
+		return nil, errors.Join(inUse(path), root.Close())
+	}
 	if err := root.Mkdir(format.DataDir, 0o700); err != nil {
-		err = fmt.Errorf("%s: %w", path, errors.Join(err, root.Close()))
+		err = fmt.Errorf("%s: %w", path, errors.Join(err, root.Close(), f.unlock()))
 		if errors.Is(err, fs.ErrExist) {
-			return nil, withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "another dump is being written there; give another folder")
+			return nil, inUse(path)
 		}
 		return nil, errors.Join(folderHint(err), f.remove())
 	}
@@ -120,7 +148,7 @@ func (f *folder) remove() error {
 			}
 		}
 	}
-	errs = append(errs, f.root.RemoveAll(format.DataDir), f.root.Close())
+	errs = append(errs, f.root.RemoveAll(format.DataDir), f.root.Close(), f.unlock())
 	if f.made {
 		errs = append(errs, os.Remove(f.path))
 	}

@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options) (summary *Summary, err error) {
 		return nil, err
 	}
 	if !o.single() {
-		if err := checkFolder(o.Dir); err != nil {
+		if err := checkFolder(o.Dir, o.OverwriteUnfinished); err != nil {
 			return nil, err
 		}
 	}
@@ -186,7 +186,7 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 	if o.single() {
 		return j.runSingle(ctx)
 	}
-	if j.folder, err = openFolder(o.Dir); err != nil {
+	if j.folder, err = openFolder(o.Dir, o.OverwriteUnfinished); err != nil {
 		return nil, err
 	}
 	j.files = format.NewBatch(j.folder.root)
@@ -196,7 +196,7 @@ func (j *job) run(ctx context.Context) (summary *Summary, err error) {
 			err = errors.Join(err, j.files.Abort(), j.folder.remove())
 			return
 		}
-		err = j.folder.root.Close()
+		err = errors.Join(j.folder.root.Close(), j.folder.unlock())
 	}()
 	o.Tracker.StartPhase(PhaseData, 2, 3)
 	if err := j.move(ctx); err != nil {

@@ -60,6 +60,7 @@ func (a *app) dumpCommand() *cobra.Command {
 func (d *dumpFlags) flags(c *cobra.Command) {
 	groupOf(c, "Output options", false, func(f flags) {
 		f.text(&d.to, "file", "f", "DIR|FILE|-", "new or empty folder for the dump; for a single table\nalso a file (.pgcopy, .pgcopy.zst) or -, standard output")
+		f.boolean(&d.o.OverwriteUnfinished, "overwrite-unfinished", "", "remove first what an unfinished dump has left in DIR,\nif that is all that is there")
 		f.text(&d.compress, "compress", "Z", "METHOD", "zstd[:LEVEL] or none (zstd:1; to - none)")
 		f.size(&d.o.SegmentSize, "segment-size", "", "SIZE", "bytes of table per file, 64kB or more (256MB);\n0: never split a table")
 	})
@@ -270,7 +271,7 @@ func leftOfDump(paths ...string) string {
 		}
 		entries, err := os.ReadDir(p)
 		if err == nil && len(entries) > 0 {
-			return fmt.Sprintf("%s holds %d files of an unfinished dump, which is not usable: remove it", p, len(entries))
+			return fmt.Sprintf("%s holds %d files of an unfinished dump, which is not usable: remove it, or dump again with --overwrite-unfinished", p, len(entries))
 		}
 		if _, err := os.Lstat(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err.Error()
