@@ -17,7 +17,6 @@ import (
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pipeline"
-	"github.com/bytehaul/pghaul/internal/show"
 )
 
 // Estimate is how long the rows may take, and by what that is judged.
@@ -35,6 +34,9 @@ const (
 	sampleTime = 2 * time.Second // of each measurement
 	sampleMin  = 4 << 20         // bytes below which a rate says nothing
 )
+
+// megabytes writes a number of bytes for people, in units of 10^6 as rates have them.
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // estimate measures both servers for a moment.
 func (j *job) estimate(ctx context.Context, r *PlanReport) error {
@@ -54,11 +56,11 @@ func (j *job) estimate(ctx context.Context, r *PlanReport) error {
 	e.RowBytes = read.project(j.plan.tables)
 	e.SampleSize = read.bytes
 	if read.bytes < sampleMin {
-		e.BasedOn = append(e.BasedOn, fmt.Sprintf("the largest tables have only %s of rows, too little to measure", show.Size(read.bytes)))
+		e.BasedOn = append(e.BasedOn, fmt.Sprintf("the largest tables have only %s of rows, too little to measure", megabytes(read.bytes)))
 		return nil
 	}
 	e.Read = read.rate()
-	e.BasedOn = append(e.BasedOn, fmt.Sprintf("the source sent %s in %.1f s over %d connections, %s", show.Size(read.bytes), read.took.Seconds(), read.lanes, show.Rate(e.Read)))
+	e.BasedOn = append(e.BasedOn, fmt.Sprintf("the source sent %s in %.1f s over %d connections, %s", megabytes(read.bytes), read.took.Seconds(), read.lanes, megabytes(int64(e.Read))+"/s"))
 	rate := e.Read
 	switch made, why, err := j.measureCopy(ctx, sample); {
 	case err != nil:
@@ -70,7 +72,7 @@ func (j *job) estimate(ctx context.Context, r *PlanReport) error {
 	default:
 		e.Copy = made.rate()
 		rate = e.Copy
-		e.BasedOn = append(e.BasedOn, fmt.Sprintf("%s went from the source into a table that was rolled back, %s", show.Size(made.bytes), show.Rate(e.Copy)))
+		e.BasedOn = append(e.BasedOn, fmt.Sprintf("%s went from the source into a table that was rolled back, %s", megabytes(made.bytes), megabytes(int64(e.Copy))+"/s"))
 	}
 	seconds := float64(e.RowBytes) / rate
 	e.Seconds = &seconds
