@@ -82,6 +82,9 @@ func (a *app) readSettings(c *cobra.Command) (path string, list []settings.Setti
 		return "", nil, usagef("settings: %v", err).hint("give a file that is there with --config or PGHAUL_CONFIG")
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 {
+		return "", nil, usagef("%s: anybody may write to it, and it can name a command that is run", path).hint("chmod o-w %s", path)
+	}
 	p, err := io.ReadAll(io.LimitReader(f, settings.MaxFile+1))
 	if err == nil {
 		list, err = settings.Parse(p)
