@@ -3,6 +3,7 @@ package pg_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -154,11 +155,14 @@ CREATE SCHEMA "odd ""S"; CREATE SEQUENCE "odd ""S"."x.y"; CREATE TABLE t (a seri
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []format.Sequence{
-		{Schema: `odd "S`, Name: "x.y", LastValue: 1}, {Schema: "public", Name: "big", LastValue: 9223372036854775807}, {Schema: "public", Name: "t_a_seq", LastValue: 1, IsCalled: true},
-		{Schema: "public", Name: "t_b_seq", LastValue: 1, IsCalled: true}, {Schema: "public", Name: "unused", LastValue: 7}, {Schema: "public", Name: "used", LastValue: -2, IsCalled: true},
+	owner := func(column format.Name) *format.SequenceOwner {
+		return &format.SequenceOwner{Schema: "public", Table: "t", Column: column}
 	}
-	if !slices.Equal(list, want) {
+	want := []format.Sequence{
+		{Schema: `odd "S`, Name: "x.y", LastValue: 1}, {Schema: "public", Name: "big", LastValue: 9223372036854775807}, {Schema: "public", Name: "t_a_seq", LastValue: 1, IsCalled: true, Owner: owner("a")},
+		{Schema: "public", Name: "t_b_seq", LastValue: 1, IsCalled: true, Owner: owner("b")}, {Schema: "public", Name: "unused", LastValue: 7}, {Schema: "public", Name: "used", LastValue: -2, IsCalled: true},
+	}
+	if !reflect.DeepEqual(list, want) {
 		t.Errorf("%+v\nwant\n%+v", list, want)
 	}
 }
