@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +132,8 @@ CREATE MATERIALIZED VIEW z AS SELECT a FROM t; CREATE MATERIALIZED VIEW a AS SEL
 	o := options(t, dsn)
 	run(t, o)
 	m := manifest(t, o.Dir)
-	if want := []format.Sequence{{Schema: "public", Name: "never", LastValue: 5}, {Schema: "public", Name: "t_a_seq", LastValue: 1, IsCalled: true}, {Schema: "public", Name: "used", LastValue: 42, IsCalled: true}}; !slices.Equal(m.Sequences, want) {
+	if want := []format.Sequence{{Schema: "public", Name: "never", LastValue: 5}, {Schema: "public", Name: "t_a_seq", LastValue: 1, IsCalled: true, Owner: &format.SequenceOwner{Schema: "public", Table: "t", Column: "a"}},
+		{Schema: "public", Name: "used", LastValue: 42, IsCalled: true}}; !reflect.DeepEqual(m.Sequences, want) {
 		t.Errorf("sequences %+v", m.Sequences)
 	}
 	if want := []format.MatView{{Schema: "public", Name: "u"}, {Schema: "public", Name: "z", Populated: true}, {Schema: "public", Name: "a", Populated: true}}; !slices.Equal(m.MatViews, want) {
