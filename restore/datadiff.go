@@ -112,7 +112,7 @@ func (c *dataComparison) match(ctx context.Context) error {
 		if t.target == nil {
 			continue
 		}
-		f := &findings{}
+		f := &findings{live: true}
 		if err := c.fitColumns(ctx, t, columns[t.target.OID], graph); err != nil {
 			return err
 		}

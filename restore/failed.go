@@ -41,7 +41,18 @@ func (f *Finding) says() string {
 	case f.Target == "":
 		return f.Dump
 	}
-	return "the dump: " + f.Dump + "; the target: " + f.Target
+	return "the " + f.Side() + ": " + f.Dump + "; the target: " + f.Target
+}
+
+// Says puts both sides into one phrase, for people.
+func (f *Finding) Says() string { return f.says() }
+
+// Side is what Dump speaks of: a dump, or the source of a migrate.
+func (f *Finding) Side() string {
+	if f.live {
+		return "source"
+	}
+	return "dump"
 }
 
 // Failed is the error of a restore that stopped part-way: what is done stays done, and says what is left.
@@ -101,20 +112,24 @@ func withHint(err error, text string) error { return hint.With(err, text) }
 // findings collects what a preflight sees; all of it, not only the first.
 type findings struct {
 	phase string
+	live  bool // see Finding
 	list  []Finding
 	told  map[Finding]bool // by once
 }
 
-func (f *findings) add(x Finding) { f.list = append(f.list, x) }
+func (f *findings) add(x Finding) {
+	x.live = f.live
+	f.list = append(f.list, x)
+}
 
 // bad adds an error.
 func (f *findings) bad(object, fromDump, target, hint string) {
-	f.add(Finding{SeverityError, object, fromDump, target, hint})
+	f.add(Finding{Severity: SeverityError, Object: object, Dump: fromDump, Target: target, Hint: hint, live: f.live})
 }
 
 // once is bad for what several tables find alike.
 func (f *findings) once(object, fromDump, target, hint string) {
-	x := Finding{SeverityError, object, fromDump, target, hint}
+	x := Finding{Severity: SeverityError, Object: object, Dump: fromDump, Target: target, Hint: hint, live: f.live}
 	if f.told == nil {
 		f.told = map[Finding]bool{}
 	}
@@ -126,7 +141,7 @@ func (f *findings) once(object, fromDump, target, hint string) {
 
 // warn adds a warning.
 func (f *findings) warn(object, fromDump, target, hint string) {
-	f.add(Finding{SeverityWarning, object, fromDump, target, hint})
+	f.add(Finding{Severity: SeverityWarning, Object: object, Dump: fromDump, Target: target, Hint: hint})
 }
 
 // refused gives the error that the findings make, if any of them is one.

@@ -29,9 +29,12 @@ func (j *job) watchOrigin(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
+// live tells a migrate from a restore.
+func (j *job) live() bool { return j.origin.Snapshot() != "" }
+
 // patient tells whether a lost session is reason to try again and not to end.
 func (j *job) patient(ctx context.Context, err error) bool {
-	return j.folder == nil && j.journal != nil && ctx.Err() == nil && pg.ConnectionLost(err)
+	return j.live() && j.journal != nil && ctx.Err() == nil && pg.ConnectionLost(err)
 }
 
 // again prepares another try of a segment, or gives the error that ends the job.

@@ -22,7 +22,7 @@ var maintenance = []string{"postgres", "template1"}
 // preflightA checks everything that can be checked before anything is written, then makes what the phases behind it need: the database that
 // --create asks for, and the journal.
 func (j *job) preflightA(ctx context.Context) error {
-	f := &findings{phase: phaseA}
+	f := &findings{phase: phaseA, live: j.live()}
 	if err := j.connect(ctx, f); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (j *job) journalProperties(ctx context.Context) error {
 // fingerprint tells restores of the same dump apart that load different parts of it.
 func (j *job) fingerprint() string {
 	text := fmt.Sprintf("%s %s%s%s", j.o.parts, j.plan.choice, j.plan.mapped, j.plan.rename)
-	if j.folder == nil { // a dump has chosen its rows already
+	if j.live() { // a dump has chosen its rows already
 		for _, t := range j.plan.tables {
 			if t.entry.Where != "" {
 				text += fmt.Sprintf("--where %s:%s ", t.name, t.entry.Where)

@@ -85,7 +85,7 @@ func Preview(ctx context.Context, o Options) (_ *PlanReport, err error) {
 	defer j.close()
 	j.checking = true
 	j.phase = PhasePreflight
-	f := &findings{phase: phaseA}
+	f := &findings{phase: phaseA, live: j.live()}
 	j.o.Tracker.StartPhase(PhasePreflight, 1, 2)
 	if err := j.connect(ctx, f); err != nil {
 		return nil, canceled(ctx, err)

@@ -158,7 +158,7 @@ func (j *job) checkTablesKnown(ctx context.Context) error {
 	if !slices.ContainsFunc(j.plan.tables, func(t *loadTable) bool { return t.target == nil }) {
 		return nil
 	}
-	f := &findings{phase: phaseB}
+	f := &findings{phase: phaseB, live: j.live()}
 	if err := j.checkTables(ctx, f); err != nil {
 		return err
 	}

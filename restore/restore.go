@@ -115,6 +115,8 @@ type Finding struct {
 	Dump     string   `json:"dump"`   // what the dump says
 	Target   string   `json:"target"` // what the target says
 	Hint     string   `json:"hint"`   // what to do
+
+	live bool // what it says of the dump is of a live origin
 }
 
 // Refused is the error of a restore whose preflight found problems; no row was written. Exit code 3.

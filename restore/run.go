@@ -115,7 +115,7 @@ func openJob(o Options) (*job, error) {
 	j.sum = &Summary{Manifest: j.m}
 	if !o.NoJournal {
 		j.journal = newJournal(o.JournalSchema, j.m.DumpID)
-		j.journal.live, j.journal.snapshot = j.folder == nil, j.origin.Snapshot()
+		j.journal.live, j.journal.snapshot = j.live(), j.origin.Snapshot()
 	}
 	var err error
 	if j.plan, err = newPlan(&j.o, j.m); err != nil {
@@ -331,7 +331,7 @@ func (j *job) failed(err error) error {
 	if !j.o.parts.rows {
 		f.Of = 0
 	}
-	f.Again = j.folder == nil && f.Loaded > 0 && !j.copiedAll
+	f.Again = j.live() && f.Loaded > 0 && !j.copiedAll
 	if j.journal != nil {
 		f.JournalSchema = j.journal.schema
 	}

@@ -31,7 +31,7 @@ func (j *job) postData(ctx context.Context) error { return j.section(ctx, j.o.Jo
 // largeObjects makes and fills the large objects: the only data that the archive holds. Before 17 their making belongs to pre-data, which
 // a restore of data only has not run.
 func (j *job) largeObjects(ctx context.Context) error {
-	later := j.folder == nil && j.resumed // the archive may be of a later snapshot than the one that pre-data was made of
+	later := j.live() && j.resumed // the archive may be of a later snapshot than the one that pre-data was made of
 	if j.o.parts.pre && !later {
 		return j.section(ctx, 1)
 	}
@@ -317,7 +317,7 @@ func (j *job) again(ctx context.Context, phase string) error {
 	gaps := j.journalGaps(phase)
 	switch phase {
 	case PhasePreData:
-		if err := j.entriesAgain(ctx, gaps); err != nil || j.folder != nil || !j.o.parts.rows || j.finished(PhaseData) {
+		if err := j.entriesAgain(ctx, gaps); err != nil || !j.live() || !j.o.parts.rows || j.finished(PhaseData) {
 			return err
 		}
 		return j.preflightB(ctx) // definitions at the source may have changed since
@@ -347,7 +347,7 @@ func (j *job) entriesAgain(ctx context.Context, gaps []journalGap) error {
 		named[[2]string{g.Kind, g.Name}] = true
 	}
 	list, err := j.archive.list(func(e *entry) bool {
-		if j.folder == nil {
+		if j.live() {
 			return named[[2]string{e.Desc, e.name()}]
 		}
 		return wanted[e.DumpID]

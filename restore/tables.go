@@ -64,7 +64,7 @@ func (j *job) checkLargeObjects(ctx context.Context, f *findings) error {
 
 // preflightB checks, before the first row, that what pre-data has made is what the rows need.
 func (j *job) preflightB(ctx context.Context) error {
-	f := &findings{phase: phaseB}
+	f := &findings{phase: phaseB, live: j.live()}
 	if err := j.checkTablesAndTypes(ctx, f); err != nil {
 		return err
 	}

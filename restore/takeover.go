@@ -15,7 +15,7 @@ import (
 // takeOver decides what becomes of the rows that an interrupted run has copied from a live origin. Two snapshots are never mixed: rows of another one
 // stay only when all of them are there.
 func (j *job) takeOver(ctx context.Context, f *findings) error {
-	if j.folder != nil {
+	if !j.live() {
 		return nil
 	}
 	switch {
@@ -68,7 +68,7 @@ const phaseNoLargeObjects = "no large objects before"
 
 // noteLargeObjects notes whether the target has large objects before the first of ours.
 func (j *job) noteLargeObjects(ctx context.Context) error {
-	if j.folder != nil || !j.hasLargeObjects() {
+	if !j.live() || !j.hasLargeObjects() {
 		return nil
 	}
 	n, err := j.leader.LargeObjects(ctx)
@@ -245,7 +245,7 @@ func (t *loadTable) settle() {
 // startSnapshot makes the origin's snapshot that of the journal, before the first row. Rows of another one go, with what the journal says of them, in
 // one transaction.
 func (j *job) startSnapshot(ctx context.Context) error {
-	if j.folder != nil || j.journal == nil || j.journal.snapshot == j.origin.Snapshot() {
+	if !j.live() || j.journal == nil || j.journal.snapshot == j.origin.Snapshot() {
 		return nil
 	}
 	if err := j.unlinkLargeObjects(ctx); err != nil {

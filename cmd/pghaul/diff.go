@@ -193,7 +193,7 @@ func findingsText(list []restore.Finding) string {
 	var b strings.Builder
 	for _, f := range list {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, show.Text(f.Object))
-		for _, side := range []struct{ name, text string }{{"dump", f.Dump}, {"target", f.Target}, {"do", f.Hint}} {
+		for _, side := range []struct{ name, text string }{{f.Side(), f.Dump}, {"target", f.Target}, {"do", f.Hint}} {
 			if side.text != "" {
 				fmt.Fprintf(&b, "  %-7s %s\n", side.name, show.Line(side.text))
 			}

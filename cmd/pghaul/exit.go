@@ -139,19 +139,9 @@ func printFindings(w io.Writer, findings []restore.Finding) {
 		if f.Severity == restore.SeverityWarning {
 			word = "warning: "
 		}
-		fmt.Fprintf(w, "pghaul: %s%s: %s\n", word, show.Text(f.Object), show.Line(sides(f.Dump, f.Target)))
+		fmt.Fprintf(w, "pghaul: %s%s: %s\n", word, show.Text(f.Object), show.Line(f.Says()))
 		printHint(w, f.Hint)
 	}
-}
-
-func sides(fromDump, fromTarget string) string {
-	switch {
-	case fromTarget == "":
-		return fromDump
-	case fromDump == "":
-		return fromTarget
-	}
-	return "the dump: " + fromDump + "; the target: " + fromTarget
 }
 
 func printHint(w io.Writer, hint string) {

@@ -224,7 +224,7 @@ func (j *screenJob) ended() tui.Ended {
 // findingLines are a preflight's findings, a line each.
 func findingLines(findings []restore.Finding) (lines []string) {
 	for _, f := range findings {
-		line := f.Object + ": " + sides(f.Dump, f.Target)
+		line := f.Object + ": " + f.Says()
 		if f.Severity == restore.SeverityWarning {
 			line = "warning: " + line
 		}
