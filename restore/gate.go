@@ -42,6 +42,25 @@ func (j *job) gate(ctx context.Context, steps []step, done int, started time.Tim
 	return ctx.Err()
 }
 
+// begin asks once whether to begin at all.
+func (j *job) begin(ctx context.Context, f *findings) error {
+	if j.o.Begin == nil || j.checking {
+		return nil
+	}
+	steps := j.steps()
+	info := GateInfo{Done: PhasePreflight, N: 1, Of: len(steps)}
+	if len(steps) > 1 {
+		info.Next = steps[1].name
+	}
+	for _, x := range f.list {
+		info.Warnings = append(info.Warnings, x.Object+": "+x.says())
+	}
+	if err := j.o.Begin(ctx, info); err != nil {
+		return fmt.Errorf("before anything is written: %w", err)
+	}
+	return ctx.Err()
+}
+
 // held counts the rows of the tables that the target has whole.
 func (j *job) held() (rows, bytes int64) {
 	for _, t := range j.plan.tables {

@@ -72,6 +72,26 @@ func TestAGateEndsARestoreThatCanGoOn(t *testing.T) {
 	same(t, source, target, "SELECT count(*), md5(string_agg(a::text, ',' ORDER BY id)) FROM a")
 }
 
+func TestNothingIsWrittenBeforeTheBeginning(t *testing.T) {
+	source, target := pgtest.DB(t, gated), pgtest.DB(t)
+	o := options(t, takeDump(t, source), target)
+	no := errors.New("the operator says no")
+	o.Begin = func(_ context.Context, at restore.GateInfo) error {
+		if at.Next != restore.PhasePreData || pgtest.SQL(t, target, "SELECT count(*) FROM pg_namespace WHERE nspname = 'pghaul_journal'") != "0" {
+			t.Errorf("asked too late: %+v", at)
+		}
+		return no
+	}
+	_, err := restore.Run(context.Background(), o)
+	var failed *restore.Failed
+	if !errors.Is(err, no) || errors.As(err, &failed) {
+		t.Errorf("%v", err)
+	}
+	if n := pgtest.SQL(t, target, "SELECT count(*) FROM pg_namespace WHERE nspname = 'pghaul_journal'"); n != "0" {
+		t.Error("a journal was made")
+	}
+}
+
 func TestACancelAtAGateEndsAtOnce(t *testing.T) {
 	source, target := pgtest.DB(t, gated), pgtest.DB(t)
 	o := options(t, takeDump(t, source), target)

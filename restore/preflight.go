@@ -35,6 +35,9 @@ func (j *job) preflightA(ctx context.Context) error {
 	if err := f.refused(); err != nil {
 		return err
 	}
+	if err := j.begin(ctx, f); err != nil {
+		return err
+	}
 	if j.dropFirst {
 		if err := j.dropDatabase(ctx, f); err != nil {
 			return err

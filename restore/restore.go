@@ -63,6 +63,7 @@ type Options struct {
 	Patience time.Duration                             // how long a target that went away is waited for while the rows come from a live origin; 0: 5 minutes
 	Control  *control.Control                          // pauses the restore and changes Jobs while it runs; nil: nobody does
 	Compared func([]Comparison)                        // is told once the target's columns are known, refused or not; nil: nobody
+	Begin    Gate                                      // asked once, when the preflight refuses nothing and before anything is written; nil: it begins
 	Gate     Gate                                      // asked between phases; nil: none waits
 	PgBinDir string
 	Tool     string

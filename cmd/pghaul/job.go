@@ -109,7 +109,7 @@ type session struct {
 	observer *watch.Observer // nil on a screen
 	screen   *screenJob      // nil in lines
 	warned   int             // warnings that gates have shown
-	once     bool            // a restore asks once, behind its preflight
+	once     bool            // a restore asks behind its preflight, before anything is written
 }
 
 // control steers the job; nil: nobody does.

@@ -206,7 +206,7 @@ func (a *app) restoreTask(o restore.Options, yes bool, sum **restore.Summary) *t
 				o.Confirm = s.confirm
 			}
 			if s.once {
-				o.Gate = s.begin
+				o.Begin = s.screen.begin
 			}
 			*sum, err = restore.Run(s.ctx, o)
 			return err

@@ -125,12 +125,18 @@ func (j *screenJob) gate(ctx context.Context, at restore.GateInfo) error {
 	return err
 }
 
-// begin asks behind the preflight whether to go on, and never again.
-func (s *session) begin(ctx context.Context, at restore.GateInfo) error {
-	if at.Done != restore.PhasePreflight {
-		return nil
+// begin asks behind the preflight whether to go on, before anything is written.
+func (j *screenJob) begin(ctx context.Context, at restore.GateInfo) error {
+	g := tui.Gate{Title: "Begin?"}
+	for _, w := range at.Warnings {
+		g.Done = append(g.Done, "warning: "+w)
 	}
-	return s.gate(ctx, at)
+	g.Next = []string{"nothing has been written yet; next: " + phaseMeaning[at.Next]}
+	err := j.wait(ctx, g)
+	if errors.Is(err, errLines) {
+		return j.lines.gate(ctx, at)
+	}
+	return err
 }
 
 // wait shows a gate and returns when the operator has passed it, or with ctx's cause, or errLines.
