@@ -64,10 +64,7 @@ func (m *menu) key(k tea.Msg, free bool) tea.Cmd {
 	keys := m.env.Keys
 	switch {
 	case m.typing && Pressed(k, keys.Enter):
-		m.typing = false
-		if len(m.shown) == 1 {
-			return m.open()
-		}
+		return m.open()
 	case Pressed(k, keys.Back):
 		m.typing, m.filter.Text = false, ""
 	case m.typing:
@@ -120,6 +117,11 @@ func (m *menu) current() *item {
 
 func (m *menu) open() tea.Cmd {
 	it := m.current()
+	if m.filter.Text != "" && it != nil { // which has found what it was for
+		at := m.shown[m.list.Cursor]
+		m.typing, m.filter.Text, m.list.Cursor = false, "", at
+		m.arrange()
+	}
 	switch {
 	case it == nil || it.choose == nil && !it.off:
 		return nil
@@ -227,7 +229,7 @@ func (m *menu) line(it *item, here bool, width int) string {
 func (m *menu) keys(enter string) []key.Binding {
 	k := m.env.Keys
 	if m.typing {
-		return []key.Binding{As(k.Enter, "keep"), As(k.Back, "show all")}
+		return []key.Binding{As(k.Enter, enter), As(k.Back, "show all")}
 	}
 	return []key.Binding{As(k.Enter, enter), k.Filter, Pair(k.Up, k.Down, "move"), k.Back, k.Quit}
 }
