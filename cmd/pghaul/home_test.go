@@ -106,8 +106,8 @@ func TestRefusedPreflightFromHome(t *testing.T) {
 		s.choose("empty tables")
 		s.sees("refused: nothing was written")
 		s.types(enter)
-		s.sees("refused", "public.t")
-		s.back("public.t")
+		s.sees("refused", "public.t", "esc checks")
+		s.back("esc checks")
 		s.types("q")
 		if code := s.ends(); code != exitDone {
 			t.Errorf("exit code %d", code)
