@@ -220,7 +220,7 @@ func (t *tree) sums() (tables int, rows, bytes int64, unknown bool) {
 // View implements Screen.
 func (t *tree) View(width, height int) string {
 	e := t.env
-	lines := []string{e.Styles.Title.On(e.cut("Dump of "+show.Text(t.database())+": which tables?", width)), t.total(width), ""}
+	lines := []string{e.Styles.Title.On(e.cut("Dump: which tables of "+show.Text(t.database())+"?", width)), t.total(width), ""}
 	switch {
 	case t.err != nil:
 		for _, l := range wrap(errorText(t.err), width) {

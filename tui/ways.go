@@ -10,7 +10,7 @@ import (
 // newRestoreWays chooses how a dump goes into a database.
 func newRestoreWays(h *home, path string, l link, create bool) Screen {
 	database := l.dsn.Config.Database
-	c := &chooser{title: "Restore " + base(path) + " into " + show.Text(database) + ": how?", enter: "look, then ask"}
+	c := &chooser{title: "Restore: how? " + base(path) + " into " + show.Text(database), enter: "look, then ask"}
 	start := func(change func(*restore.Options)) tea.Cmd {
 		o := restore.Options{Dir: path, DSN: l.dsn}
 		change(&o)

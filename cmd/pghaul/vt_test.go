@@ -14,7 +14,7 @@ import (
 )
 
 // screenLimit is how long a busy machine may take for what comes at once on an idle one.
-const screenLimit = 2 * time.Minute
+const screenLimit = time.Minute
 
 // screenTest is the built program on an emulated terminal.
 type screenTest struct {
