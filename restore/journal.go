@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -175,15 +176,16 @@ func (j *journal) start(ctx context.Context, c *pg.Conn, phase string) error {
 
 // finish notes that a phase is done, and what it could not make, in one transaction.
 func (j *journal) finish(ctx context.Context, c *pg.Conn, phase string, gaps []journalGap) error {
-	sql := "BEGIN; DELETE FROM " + j.table("gap") + " WHERE phase = " + c.TextLiteral(phase) + "; "
+	var sql strings.Builder
+	sql.WriteString("BEGIN; DELETE FROM " + j.table("gap") + " WHERE phase = " + c.TextLiteral(phase) + "; ")
 	for _, g := range gaps {
-		sql += fmt.Sprintf("INSERT INTO %s (phase, entry, kind, name, sqlstate, message) VALUES (%s, %d, %s, %s, %s, %s); ", j.table("gap"),
+		fmt.Fprintf(&sql, "INSERT INTO %s (phase, entry, kind, name, sqlstate, message) VALUES (%s, %d, %s, %s, %s, %s); ", j.table("gap"),
 			c.TextLiteral(phase), g.Entry, c.TextLiteral(g.Kind), c.TextLiteral(g.Name), c.TextLiteral(g.SQLState), c.TextLiteral(g.Message))
 	}
 	if phase == PhaseSequences { // gone after a crash, like the state of unlogged sequences
-		sql += fmt.Sprintf("INSERT INTO %s (dump_id, target, segment, rows) VALUES (%s, '', %s, 0) ON CONFLICT DO NOTHING; ", j.table("segment_unlogged"), c.TextLiteral(j.dumpID), c.TextLiteral(phase))
+		fmt.Fprintf(&sql, "INSERT INTO %s (dump_id, target, segment, rows) VALUES (%s, '', %s, 0) ON CONFLICT DO NOTHING; ", j.table("segment_unlogged"), c.TextLiteral(j.dumpID), c.TextLiteral(phase))
 	}
-	err := c.Exec(ctx, sql+j.phaseSQL(c, phase)+"; COMMIT")
+	err := c.Exec(ctx, sql.String()+j.phaseSQL(c, phase)+"; COMMIT")
 	if err != nil {
 		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
 		return pg.Wrap(err, "journal of phase %s", phase)
@@ -201,6 +203,24 @@ func (j *journal) segmentSQL(c *pg.Conn, t *loadTable, seg *format.ManifestSegme
 	}
 	return fmt.Sprintf("INSERT INTO %s (dump_id, target, segment, rows) VALUES (%s, %s, %s, %d)", j.segmentTable(t),
 		c.TextLiteral(j.dumpID), c.TextLiteral(t.into.SQL()), c.TextLiteral(seg.Path), seg.Rows)
+}
+
+// noteEmpty notes segments without rows, all of them or none. One that is noted already may be among them.
+func (j *journal) noteEmpty(ctx context.Context, c *pg.Conn, list []emptySegment) error {
+	values := map[string][]string{} // by the journal's table
+	for _, e := range list {
+		into := j.segmentTable(e.table)
+		values[into] = append(values[into], fmt.Sprintf("(%s, %s, %s, 0)", c.TextLiteral(j.dumpID), c.TextLiteral(e.table.into.SQL()), c.TextLiteral(e.segment().Path)))
+	}
+	sql := "BEGIN"
+	for into, rows := range values {
+		sql += "; INSERT INTO " + into + " (dump_id, target, segment, rows) VALUES " + strings.Join(rows, ", ") + " ON CONFLICT DO NOTHING"
+	}
+	err := c.Exec(ctx, sql+"; COMMIT")
+	if err != nil && !c.IsClosed() {
+		_ = c.Exec(ctx, "ROLLBACK") // the first error is the one to tell
+	}
+	return pg.Wrap(err, "journal of segments")
 }
 
 // totalsSQL notes what a segment from a live origin holds.

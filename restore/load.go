@@ -34,6 +34,9 @@ func (j *job) data(ctx context.Context) error {
 	if err := j.startSnapshot(ctx); err != nil {
 		return err
 	}
+	if err := j.loadEmpty(ctx); err != nil {
+		return err
+	}
 	backends, stop := j.watchServer(ctx)
 	defer stop()
 	if err := j.load(ctx, backends); err != nil {

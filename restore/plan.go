@@ -202,13 +202,16 @@ func storedColumns(all []format.Column) []format.Column {
 	return stored
 }
 
+// freezeFrom is the least length of rows, in bytes, that are loaded with TRUNCATE and COPY FREEZE.
+const freezeFrom = 1 << 20
+
 // chooseFreeze marks the tables that this restore makes or empties, as far as the dump tells: the target may have reasons against it.
-// A partition stays out when rows may come into it through its root too.
+// A partition stays out when rows may come into it through its root too, and a small table, for which a file of its own costs more than freezing saves.
 func (p *plan) chooseFreeze(o *Options, viaRoot map[pg.Qualified]bool) {
 	for _, t := range p.tables {
 		ours := o.parts.pre || o.OnExisting == Truncate
 		shared := t.entry.Root != nil && viaRoot[pg.Qualified{Schema: t.entry.Root.Schema, Name: t.entry.Root.Name}]
-		t.freeze = ours && len(t.entry.Segments) == 1 && !shared && !t.config() && t.into == t.own
+		t.freeze = ours && len(t.entry.Segments) == 1 && t.entry.Bytes >= freezeFrom && !shared && !t.config() && t.into == t.own
 	}
 }
 
