@@ -356,7 +356,7 @@ func (j *job) runSingle(ctx context.Context) (*Summary, error) {
 func (j *job) manifest() *format.Manifest {
 	p := j.plan
 	m := &format.Manifest{FormatVersion: format.ManifestVersion, Tool: j.options.Tool, DumpID: j.id, Started: j.started.UTC().Format(time.RFC3339Nano),
-		Finished: time.Now().UTC().Format(time.RFC3339Nano), Source: p.source, Options: j.options.recorded(), Schema: j.schema, Tables: []format.ManifestTable{},
+		Finished: time.Now().UTC().Format(time.RFC3339Nano), Source: p.source, Options: j.options.recorded(), Schema: j.schema, Tables: make([]format.ManifestTable, 0, len(p.tables)),
 		Sequences: p.sequences, LargeObjects: p.largeObjs, MatViews: p.matviews, Extensions: p.extensions, Roles: p.roles,
 		LeftOut: append([]format.LeftOut{}, p.leftOut...), Warnings: append([]string{}, p.warnings...)}
 	for _, t := range p.tables {

@@ -43,8 +43,8 @@ func (p *Parse) Process(b *pipeline.Block, out *pipeline.Out) error {
 	return p.send(b, int(p.Walker.Totals().Rows-before), out)
 }
 
-// collect adds a block to the unfinished row, and sends what is whole then in a block's buffer made for it. Looking at an unfinished row
-// costs time by its fields, not by its bytes.
+// collect adds a block to the unfinished row, and sends what is whole then: the row's own buffer takes the place of the block's, for there is not room for
+// two of the longest. Looking at an unfinished row costs time by its fields, not by its bytes.
 func (p *Parse) collect(b *pipeline.Block, out *pipeline.Out) error {
 	if missing := len(p.carry) + len(b.Data) - cap(p.carry); missing > 0 {
 		p.carry = slices.Grow(p.carry, p.growth(len(b.Data)))
@@ -56,10 +56,8 @@ func (p *Parse) collect(b *pipeline.Block, out *pipeline.Out) error {
 		b.Release()
 		return err
 	}
-	b.Data = b.Data[:0]
-	b.Grow(n)
-	b.Data = append(b.Data, p.carry[:n]...)
-	p.carry = slices.Clone(p.carry[n:]) // the long buffer goes
+	rest := slices.Clone(p.carry[n:])
+	b.Data, p.carry = p.carry[:n:n], rest // the long buffer goes with the block
 	return p.send(b, int(p.Walker.Totals().Rows-before), out)
 }
 

@@ -73,7 +73,9 @@ func (w *rowWriter) Write(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		b.Grow(len(p)) // a row larger than a block
+		if len(p) > b.Room() { // a row larger than a block gets what it needs, and no more
+			b.Data = make([]byte, 0, len(p))
+		}
 		w.block = b
 	}
 	w.block.Data = append(w.block.Data, p...)
@@ -187,8 +189,8 @@ func (r *rowReader) close() error {
 }
 
 func (r *rowReader) release() {
-	if r.block != nil {
-		r.block.Release()
-		r.block, r.rest = nil, nil
+	if b := r.block; b != nil {
+		r.block, r.rest = nil, nil // first, so that nothing holds a huge buffer any more
+		b.Release()
 	}
 }

@@ -1,6 +1,9 @@
 package pipeline
 
-import "sync/atomic"
+import (
+	"runtime/debug"
+	"sync/atomic"
+)
 
 const (
 	// BlockSize is the regular capacity of a block in bytes. Sizes up to 1 MiB
@@ -10,6 +13,9 @@ const (
 	// the parse stage puts the cut row that the block before ended with.
 	Headroom = 256 << 10
 )
+
+// hugeBuffer is the size in bytes from which a buffer is collected as soon as it is released.
+const hugeBuffer = 64 << 20
 
 // Block is a run of bytes with one owner at a time. Blocks come from a [Pool];
 // the zero Block has no buffer and no pool, and serves in tests.
@@ -75,7 +81,11 @@ func (b *Block) Release() {
 	if b.free.Swap(true) {
 		panic("pipeline: block released twice")
 	}
+	huge := cap(b.grown) >= hugeBuffer || cap(b.Data) >= hugeBuffer
 	b.Data, b.grown = nil, nil
+	if huge {
+		debug.FreeOSMemory() // before the next one is made: left to itself the heap doubles, and that of the longest rows is a gigabyte
+	}
 	if b.pool != nil {
 		b.pool.put(b)
 	}

@@ -29,14 +29,14 @@ type contribution struct {
 type sums = contribution
 
 func (t *Tracker) count(tb *Table) {
-	tb.counted = tb.contribution()
-	t.sums.add(tb.counted, 1)
+	tb.counted = tb.total()
+	t.sums.add(tb.contribution(tb.counted), 1)
 }
 
-func (t *Tracker) uncount(tb *Table) { t.sums.add(tb.counted, -1) }
+func (t *Tracker) uncount(tb *Table) { t.sums.add(tb.contribution(tb.counted), -1) }
 
-// contribution works out the part of a table in its present state.
-func (tb *Table) contribution() contribution {
+// contribution works out the part of a table in its present state, when so much has moved.
+func (tb *Table) contribution(moved amount) contribution {
 	c := contribution{
 		total: 1, segments: tb.info.Segments, segmentsEnded: min(tb.ended, tb.info.Segments),
 		beforeRows: tb.before.rows, beforeBytes: tb.before.bytes,
@@ -64,16 +64,15 @@ func (tb *Table) contribution() contribution {
 		c.skipped = 1
 	}
 
-	moved := tb.total()
 	if tb.state == Done {
 		c.rows, c.bytes = moved.rows, moved.bytes
-		c.weight = tb.weight()
+		c.weight = tb.weight(moved)
 		c.weightDone, c.weightEnded = c.weight, c.weight
 		return c
 	}
 	c.rows, c.rowsUnknown, c.rowsInexact = expected(tb.info.Rows, tb.info.RowsExact)
 	c.bytes, c.bytesUnknown, c.bytesInexact = expected(tb.info.Bytes, tb.info.BytesExact)
-	c.weight = tb.weight()
+	c.weight = tb.weight(moved)
 	if tb.state == Failed || tb.state == Cancelled {
 		c.weightEnded = c.weight
 	} else if tb.info.Bytes < 0 && tb.info.Rows < 0 {
@@ -94,7 +93,7 @@ func expected(n int64, exact bool) (known int64, unknown, inexact int) {
 
 // weight is the work that the table means, in bytes as they were estimated, or
 // guessed from the rows, or known afterwards.
-func (tb *Table) weight() int64 {
+func (tb *Table) weight(moved amount) int64 {
 	switch {
 	case tb.info.Bytes >= 0:
 		return tb.info.Bytes + tableWeight
@@ -102,7 +101,7 @@ func (tb *Table) weight() int64 {
 		const rowBytes = 100
 		return tb.info.Rows*rowBytes + tableWeight
 	case tb.state == Done:
-		return tb.total().bytes + tableWeight
+		return moved.bytes + tableWeight
 	}
 	return tableWeight
 }
@@ -135,7 +134,7 @@ func portion(n, of int64, exact bool, nearly float64) float64 {
 func (t *Tracker) runningWeight() int64 {
 	w := int64(0)
 	for _, tb := range t.running {
-		w += int64(float64(tb.weight()) * tb.fraction())
+		w += int64(float64(tb.weight(tb.total())) * tb.fraction())
 	}
 	return w
 }

@@ -53,7 +53,7 @@ type Table struct {
 	// Guarded by t.mu.
 	id              int
 	state           State
-	counted         contribution
+	counted         amount // that the table was counted with in the sums: all else is as it was until the next count
 	before          amount // moved by an earlier run
 	running, ended  int    // segments
 	broken          int    // segments that ended with an error
