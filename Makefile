@@ -5,6 +5,9 @@ BIN := bin/pghaul
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
 
+# Numbers of tables to measure: $(or) takes commas for its own.
+TABLES ?= 1000,10000,100000
+
 .DEFAULT_GOAL := build
 .PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench soak screens generate cases clean
 
@@ -41,6 +44,9 @@ reproducible: ## two builds of the release binary, which must be the same bytes
 
 bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
 	go run ./internal/bench -pghaul $(BIN)
+
+scale: setup build ## time and memory by the number of tables: TABLES=1000,10000,100000
+	go run ./internal/bench -pghaul $(BIN) -tables $(TABLES)
 
 soak: setup build ## random databases under random faults, for SOAK=10m; SEED=N repeats a run
 	go run ./internal/soak -pghaul $(BIN) -for $(or $(SOAK),10m) -seed $(or $(SEED),0)

@@ -104,3 +104,71 @@ func TestFailedSaysWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+// TestQueueOfManyTables: a segment costs about the same however many there are: a million segments of one table, and a hundred thousand tables that
+// wait for each other in chains, go through several workers. With anything quadratic in it this test would not end.
+func TestQueueOfManyTables(t *testing.T) {
+	const workers = 8
+	var tables []*loadTable
+	sizes := make([]int64, 1_000_000)
+	for i := range sizes {
+		sizes[i] = int64(i % 7)
+	}
+	tables = append(tables, tableOf("big", sizes...))
+	for i := range 100_000 {
+		child := tableOf("small", int64(i%1000), 1)
+		if i%10 != 0 {
+			child.after = []*loadTable{tables[len(tables)-1]}
+		}
+		tables = append(tables, child)
+	}
+	q := newQueue(tables)
+	ctx := context.Background()
+	taken := 0
+	var last [workers]*loadTable
+	for running := true; running; {
+		running = false
+		for w := range workers {
+			if last[w] != nil {
+				q.finish(last[w])
+			}
+			q.mu.Lock()
+			next := q.pick(last[w]) // next waits where there is nothing for this worker now
+			q.mu.Unlock()
+			if last[w] = nil; next == nil {
+				continue
+			}
+			got, _, ok := q.next(ctx, next)
+			if !ok {
+				t.Fatal("the queue ended early")
+			}
+			last[w], running = got, true
+			taken++
+		}
+	}
+	if want := 1_000_000 + 200_000; taken != want || q.left != 0 {
+		t.Errorf("%d of %d segments were taken, %d are left", taken, want, q.left)
+	}
+	for _, table := range tables {
+		if !table.done() {
+			t.Fatalf("table %s is not done", table.entry.Name)
+		}
+	}
+}
+
+// TestRemainingOfManySegments: what an interrupted copy has left is found in one pass.
+func TestRemainingOfManySegments(t *testing.T) {
+	const n = 200_000
+	var planned, done []format.ManifestSegment
+	for i := range uint32(n) {
+		s := format.ManifestSegment{CTIDRange: &format.CTIDRange{From: i * 10, To: i*10 + 10}}
+		planned = append(planned, s)
+		if i%2 == 0 {
+			done = append(done, s)
+		}
+	}
+	left := remaining("t", planned, done)
+	if len(left) != n/2 || left[0].CTIDRange.From != 10 || left[n/2-1].CTIDRange.From != (n-1)*10 {
+		t.Errorf("%d segments are left, the first %+v", len(left), left[0])
+	}
+}

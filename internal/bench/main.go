@@ -1,6 +1,7 @@
 // Command bench measures pghaul beside the servers' own floor and beside pg_dump and pg_restore, on a throwaway cluster, in one interleaved run.
 //
 //	go run ./internal/bench -pghaul bin/pghaul [-scale 1] [-rounds 3] [-jobs 2]
+//	go run ./internal/bench -pghaul bin/pghaul -tables 1000,10000,100000
 //
 // It prints medians and ratios; the floor is compared with the data phase alone, the peers with the whole. Absolute times mean nothing beyond this machine and this run.
 package main
@@ -34,8 +35,13 @@ func main() {
 	flag.IntVar(&b.jobs, "jobs", 2, "parallel connections")
 	flag.StringVar(&b.dir, "dir", "/var/tmp", "where the cluster and the dumps go")
 	flag.StringVar(&b.only, "only", "", "dump or restore: measure only that")
+	tables := flag.String("tables", "", "instead of all that: how a dump, its check and its restore grow with the number of tables, as in 1000,10000,100000")
 	flag.Parse()
-	if err := b.run(context.Background()); err != nil {
+	run := b.run
+	if *tables != "" {
+		run = func(ctx context.Context) error { return b.manyTables(ctx, *tables) }
+	}
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
