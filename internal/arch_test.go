@@ -55,9 +55,8 @@ var rules = map[string]rule{
 	// Sources, stages and sinks that dump, restore and migrate share.
 	"internal/flow": {ours: []string{"format", "internal/convert", "internal/pipeline", "internal/pg"}, others: []string{pgx}},
 
-	"dump": {ours: engine, others: []string{pgx, xxh3, sync}},
-	// The words of an estimate hold sizes and rates.
-	"restore": {ours: append([]string{"internal/show"}, engine...), others: []string{pgx, xxh3, sync}},
+	"dump":    {ours: engine, others: []string{pgx, xxh3, sync}},
+	"restore": {ours: engine, others: []string{pgx, xxh3, sync}},
 
 	// Writes the licences of others into NOTICES.md.
 	"internal/notices": {},
