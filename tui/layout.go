@@ -2,12 +2,39 @@ package tui
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
-// widthOf is how many columns text takes.
-func widthOf(s string) int { return ansi.StringWidth(s) }
+// widthOf is how many columns text takes. Nearly all that is drawn is ASCII, looks and block glyphs, which are counted here; the rest is for
+// ansi.StringWidth, which knows all of Unicode and takes ten times as long.
+func widthOf(s string) int {
+	width := 0
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c >= ' ' && c <= '~':
+			width++
+			i++
+		case c == 0x1b && i+1 < len(s) && s[i+1] == '[':
+			i += 2
+			for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == ';') {
+				i++
+			}
+			if i == len(s) || s[i] != 'm' {
+				return ansi.StringWidth(s)
+			}
+			i++
+		case c == 0xe2 && i+2 < len(s) && (s[i+1] == 0x94 || s[i+1] == 0x95 || s[i+1] == 0x96) && s[i+2]&0xc0 == 0x80: // U+2500 to U+25BF
+			width++
+			i += 3
+		default:
+			return ansi.StringWidth(s)
+		}
+	}
+	return width
+}
 
 // cut shortens text, styles and all, to a width, with dots where something is missing.
 func (e *Env) cut(s string, width int) string {
@@ -100,10 +127,51 @@ func lay(lines, box []string, x, y, width int) []string {
 	return lines
 }
 
-// wrap breaks text at words into lines of at most this width.
+// wrap breaks text without looks at its spaces, and nowhere else if that can be: options and names stay whole. There is at least one line.
 func wrap(s string, width int) []string {
 	if width <= 0 {
 		return nil
 	}
-	return strings.Split(ansi.Wrap(s, width, ""), "\n")
+	lines := []string{""}
+	used := 0
+	for _, word := range strings.Fields(s) {
+		w := widthOf(word)
+		last := len(lines) - 1
+		if used > 0 && used+1+w <= width {
+			lines[last] += " " + word
+			used += 1 + w
+			continue
+		}
+		for w > width { // longer than a line: cut into pieces
+			piece := ansi.Truncate(word, width, "")
+			if piece == "" { // a wide character on the narrowest of screens
+				return lines
+			}
+			lines = appendWord(lines, piece)
+			word = word[len(piece):]
+			w = widthOf(word)
+		}
+		if word != "" {
+			lines = appendWord(lines, word)
+			used = w
+		}
+	}
+	return lines
+}
+
+// appendWord begins a line with a word; the first line is there already.
+func appendWord(lines []string, word string) []string {
+	if len(lines) == 1 && lines[0] == "" {
+		return []string{word}
+	}
+	return append(lines, word)
+}
+
+// sentence makes words a sentence.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:] + "."
 }

@@ -106,8 +106,10 @@ func (p *Program) update(m tea.Msg) tea.Cmd {
 		p.stack = p.stack[:min(len(p.stack), 1)]
 		return p.push(NewPlan(m.run))
 	case pushMsg:
+		p.dialog, p.help = nil, false // what is asked about the screen beneath is out of date
 		return p.push(m.screen)
 	case replaceMsg:
+		p.dialog, p.help = nil, false
 		p.stack = p.stack[:max(len(p.stack)-1, 0)]
 		return p.push(m.screen)
 	case backMsg:

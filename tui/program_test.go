@@ -1,11 +1,16 @@
 package tui_test
 
 import (
+	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/screens"
 	"github.com/bytehaul/pghaul/tui"
 )
@@ -197,3 +202,62 @@ func TestEndShowsTheReport(t *testing.T) {
 		t.Error("q does not end the program")
 	}
 }
+
+// A question that the job's end has made pointless goes with it.
+func TestEndClosesTheQuestion(t *testing.T) {
+	j := screens.Restore()
+	o := screens.RunOf(j, screens.RestorePhases)
+	o.Ended = func() tui.Ended { return tui.Ended{Hint: "nothing", Next: []string{"rest"}} }
+	s := screens.Play(tui.Options{Screen: tui.NewRun(o)}, j, 80, 24)
+	s.Wait(time.Second)
+	s.Press("c")
+	j.Finish(nil)
+	s.Wait(time.Second)
+	seesNot(t, s, "Cancel the job?")
+	sees(t, s, "the job is done", "→ rest")
+	s.Press("y")
+	if j.Cancelled {
+		t.Error("a job that is done is cancelled")
+	}
+}
+
+// The mouse does what keys do.
+func TestMouse(t *testing.T) {
+	s := restoring(tui.Options{}, 80, 24)
+	s.Wait(40 * time.Second)
+	rows := strings.Split(s.Text(), "\n")
+	at := slices.IndexFunc(rows, func(l string) bool { return strings.Contains(l, "geo.regions") })
+	click := tea.MouseMsg{X: 10, Y: at, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress}
+	s.Send(click)
+	sees(t, s, "▌✓ geo.regions")
+	s.Send(tea.MouseMsg{Button: tea.MouseButtonWheelDown})
+	seesNot(t, s, "▌✓ geo.regions")
+	s.Send(tea.MouseMsg{Button: tea.MouseButtonWheelUp})
+	s.Send(click)
+	sees(t, s, "table  geo.regions")
+	s.Send(tea.MouseMsg{Button: tea.MouseButtonWheelDown})
+	seesNot(t, s, "4,120 of 4,120")
+}
+
+// A job that says nothing of its end has the tracker's figures as its report.
+func TestReportOfTheTracker(t *testing.T) {
+	tr := progress.New("dump", "read", "write")
+	tb := tr.AddTable(progress.TableInfo{Name: "public.t", Rows: 7, Bytes: 100})
+	tb.StartSegment()
+	tb.Add(7, 100)
+	tb.EndSegment(nil)
+	done := make(chan struct{})
+	close(done)
+	view := &finished{Tracker: tr, done: done}
+	s := screens.Play(tui.Options{Screen: tui.NewRun(tui.RunOptions{View: view, Ended: func() tui.Ended { return tui.Ended{Err: errors.New("boom"), Hint: "try again"} }})}, nil, 80, 24)
+	s.Wait(time.Second)
+	sees(t, s, "✗ boom", "hint try again", "public.t")
+}
+
+type finished struct {
+	*progress.Tracker
+	done chan struct{}
+}
+
+func (f *finished) Done() <-chan struct{} { return f.done }
+func (f *finished) Err() error            { return nil }

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/bytehaul/pghaul/internal/progress"
+	"github.com/bytehaul/pghaul/internal/report"
 )
 
 // RunOptions are what the run screen shows.
@@ -103,7 +104,7 @@ func (r *run) Update(m tea.Msg) tea.Cmd {
 		return r.look()
 	case endedMsg:
 		if m.of == r {
-			return Push(NewReport(m.end))
+			return Push(NewReport(r.whole(m.end)))
 		}
 	case tea.WindowSizeMsg:
 		r.said = 0
@@ -165,6 +166,14 @@ func (r *run) end() tea.Cmd {
 	}
 	r.reported = true
 	return func() tea.Msg { return endedMsg{r, r.o.Ended()} }
+}
+
+// whole gives an end that has no report of its own what the tracker knows.
+func (r *run) whole(end Ended) Ended {
+	if v, ok := r.o.View.(interface{ Report() progress.Report }); ok && end.Report == nil {
+		end.Report = &report.Report{Progress: v.Report()}
+	}
+	return end
 }
 
 // sample adds to the lanes' sparklines once a second.

@@ -40,7 +40,7 @@ func (r *run) checkHead(width int) string {
 // ones are shown.
 func (r *run) checkLines(p runPlan) []string {
 	e := r.env
-	const name = 22
+	name := max(min(p.main*3/8, 32), 8)
 	var lines []string
 	for i := range r.s.Checks {
 		c := &r.s.Checks[i]

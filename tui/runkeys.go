@@ -203,7 +203,7 @@ func (r *run) leave() tea.Cmd {
 	case r.o.Leaving == "":
 		return Toast("the job runs: c cancels it")
 	}
-	return Ask(&Dialog{Title: "Leave this screen?", Lines: []string{r.o.Leaving + "."}, Yes: "leave", No: "stay",
+	return Ask(&Dialog{Title: "Leave this screen?", Lines: []string{sentence(r.o.Leaving)}, Yes: "leave", No: "stay",
 		Then: func(yes bool, _ string) tea.Cmd {
 			if yes {
 				return Quit(nil)
@@ -218,7 +218,7 @@ func (r *run) askCancel() tea.Cmd {
 	}
 	lines := []string{fmt.Sprintf("%s done, %s running, %s waiting.", count(r.s.Tables.Done), count(r.s.Tables.Running), count(r.s.Tables.Waiting))}
 	if r.o.CancelMeans != "" {
-		lines = append(lines, r.o.CancelMeans+".")
+		lines = append(lines, sentence(r.o.CancelMeans))
 	}
 	return Ask(&Dialog{Title: "Cancel the job?", Lines: lines, Yes: "cancel it", No: "let it go on", Danger: true,
 		Then: func(yes bool, _ string) tea.Cmd {
