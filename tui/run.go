@@ -90,8 +90,7 @@ type endedMsg struct {
 // Init implements Screen.
 func (r *run) Init(e *Env) tea.Cmd {
 	r.env = e
-	r.look()
-	return nil
+	return r.look()
 }
 
 // Title implements Screen.
