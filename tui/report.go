@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,8 +94,9 @@ func (s *reportScreen) text(width int) []string {
 	}
 	p := &s.end.Report.Progress
 	lines = append(lines, s.gaps(p, width)...)
+	lines = append(lines, s.attention(p, width)...)
 	lines = append(lines, s.warnings(p, width)...)
-	for _, g := range []report.Grid{s.end.Report.Tables(), s.end.Report.Stages()} {
+	for _, g := range []report.Grid{wordsAlone(s.end.Report.Tables()), s.end.Report.Stages()} {
 		if len(g.Rows) > 0 {
 			lines = append(lines, "")
 			lines = append(lines, e.grid(g, width)...)
@@ -164,6 +166,41 @@ func (s *reportScreen) gaps(p *progress.Report, width int) []string {
 		lines = append(lines, e.hang("  "+e.Styles.Bad.On(e.Glyphs.Failed)+" ", "", gapText(&p.Gaps[i]), width)...)
 	}
 	return append(lines, s.more(p.GapCount-len(p.Gaps))...)
+}
+
+// attention names the tables that failed or are not proven, with the reason.
+func (s *reportScreen) attention(p *progress.Report, width int) []string {
+	e := s.env
+	var lines []string
+	for i := range p.Tables {
+		t := &p.Tables[i]
+		why := errorText(t.Err)
+		if t.Err == nil {
+			why = show.Line(t.Note)
+		}
+		sign, style, word := e.stateOf(&progress.TableSnapshot{State: t.State, Proof: t.Proof})
+		if t.Err != nil || t.Proof == progress.Mismatch || t.Proof == progress.NotProven {
+			lines = append(lines, e.hang("  "+style.On(sign)+" ", "", show.Text(t.Name)+" "+joinWords(": ", word, why), width)...)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return append([]string{"", e.Styles.Title.On("tables to look at")}, lines...)
+}
+
+// wordsAlone takes the reasons out of the column of proofs: they stand above.
+func wordsAlone(g report.Grid) report.Grid {
+	last := len(g.Head) - 1
+	if last < 0 || strings.HasPrefix(g.Head[last], ">") {
+		return g
+	}
+	rows := make([][]string, len(g.Rows))
+	for i, row := range g.Rows {
+		rows[i] = slices.Clone(row)
+		rows[i][last], _, _ = strings.Cut(row[last], ":")
+	}
+	return report.Grid{Head: g.Head, Rows: rows}
 }
 
 func (s *reportScreen) warnings(p *progress.Report, width int) []string {

@@ -54,7 +54,7 @@ func (r *run) plan(width, height int) runPlan {
 	case r.pane == paneDetails:
 		want, gap2 = 15, few
 	case r.pane == paneLog || r.waits:
-		want = 10
+		want = 8
 	}
 	for _, drop := range []struct {
 		least int
