@@ -170,8 +170,10 @@ func (s *reportScreen) gaps(p *progress.Report, width int) []string {
 
 // attention names the tables that failed or are not proven, with the reason.
 func (s *reportScreen) attention(p *progress.Report, width int) []string {
+	const most = 100
 	e := s.env
 	var lines []string
+	n := 0
 	for i := range p.Tables {
 		t := &p.Tables[i]
 		why := errorText(t.Err)
@@ -179,13 +181,17 @@ func (s *reportScreen) attention(p *progress.Report, width int) []string {
 			why = show.Line(t.Note)
 		}
 		sign, style, word := e.stateOf(&progress.TableSnapshot{State: t.State, Proof: t.Proof})
-		if t.Err != nil || t.Proof == progress.Mismatch || t.Proof == progress.NotProven {
+		if t.Err == nil && t.Proof != progress.Mismatch && t.Proof != progress.NotProven {
+			continue
+		}
+		if n++; n <= most {
 			lines = append(lines, e.hang("  "+style.On(sign)+" ", "", show.Text(t.Name)+" "+joinWords(": ", word, why), width)...)
 		}
 	}
 	if len(lines) == 0 {
 		return nil
 	}
+	lines = append(lines, s.more(n-most)...)
 	return append([]string{"", e.Styles.Title.On("tables to look at")}, lines...)
 }
 
