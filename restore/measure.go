@@ -242,15 +242,27 @@ func (j *job) sampleSchema(ctx context.Context) (schema string, err error) {
 
 // builtinOnly tells that a table can be made anywhere: all of its columns are of builtin types, as bytes.
 func (t *loadTable) builtinOnly() bool {
+	types := t.sourceTypes()
 	return len(t.columns) > 0 && !slices.ContainsFunc(t.columns, func(c format.Column) bool {
-		return c.TypeSchema != "pg_catalog" || c.Carried != format.CarriedBinary || c.OIDs
+		builtin := c.TypeSchema == "pg_catalog" || isEnum(types, c)
+		return !builtin || c.Carried != format.CarriedBinary || c.OIDs
 	})
+}
+
+// isEnum tells columns whose bytes are those of a text: the label.
+func isEnum(types pg.Types, c format.Column) bool {
+	node := types[c.OID]
+	return node != nil && node.Kind == format.KindEnum
 }
 
 // sampleColumns are the columns of a sample's table.
 func (t *loadTable) sampleColumns() []string {
+	types := t.sourceTypes()
 	defs := make([]string, len(t.columns))
 	for i, c := range t.columns {
+		if isEnum(types, c) {
+			c.TypeSchema, c.TypeName = "pg_catalog", "text"
+		}
 		defs[i] = fmt.Sprintf("c%d %s", i+1, pg.QuoteName(c.TypeSchema, c.TypeName))
 	}
 	return defs
