@@ -72,7 +72,7 @@ func TestMigrate(t *testing.T) {
 	for _, query := range state {
 		same(t, source, target, query)
 	}
-	if !slices.Equal(stockDump(t, source), stockDump(t, target)) {
+	if !slices.Equal(slices.Sorted(slices.Values(stockDump(t, source))), slices.Sorted(slices.Values(stockDump(t, target)))) { // segments come in as they like
 		t.Error("to pg_dump's eyes the databases differ")
 	}
 	if got := pgtest.SQL(t, target, `SELECT count(*) FROM pg_namespace WHERE nspname = 'pghaul_journal'`); got != "0" {
