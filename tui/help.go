@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -36,33 +37,50 @@ func (e *Env) keyHelp(k key.Binding) string {
 	return e.Styles.Key.On(h.Key) + " " + e.Styles.Muted.On(h.Desc)
 }
 
-// fullHelp is all keys in columns, the screen's own first.
+// fullHelp is all keys in columns, the screen's own first, and what else the screen explains. What there is no room for goes in this order: the
+// explanations, the blank lines, the width of the columns.
 func (e *Env) fullHelp(title string, keys []key.Binding, explained []string, width, height int) []string {
-	lines := []string{e.Styles.Title.On("keys") + e.Styles.Muted.On("  "+title), ""}
-	var entries []string
-	seen := map[string]bool{}
-	for _, k := range append(append(append([]key.Binding{}, keys...), e.Keys.moving()...), e.Keys.everywhere()...) {
-		h := k.Help()
-		if !k.Enabled() || h.Key == "" || seen[h.Key] {
-			continue
-		}
-		seen[h.Key] = true
-		entries = append(entries, e.Styles.Key.On(e.left(h.Key, 11))+" "+h.Desc)
+	entries := e.helpEntries(keys)
+	column, keyWidth := 38, 11
+	if width < 2*column {
+		column, keyWidth = max(width/2, 20), 9
 	}
-	rows := max(height-len(lines)-len(explained)-3, 1)
-	column := 38
-	columns := max(min((len(entries)+rows-1)/rows, width/column), 1)
-	rows = (len(entries) + columns - 1) / columns
+	columns := max(min(2, width/column), 1)
+	rows := (len(entries) + columns - 1) / columns
+	head := e.Styles.Title.On("keys") + e.Styles.Muted.On("  "+title)
+	lines := []string{head}
+	roomy := height >= rows+4
+	if roomy {
+		lines = append(lines, "")
+	}
 	for r := range rows {
 		line := ""
 		for c := range columns {
 			if i := c*rows + r; i < len(entries) {
-				line += e.left(entries[i], column)
+				h := entries[i].Help()
+				line += e.left(e.Styles.Key.On(e.left(h.Key, keyWidth))+" "+h.Desc, column)
 			}
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
-	lines = append(lines, "")
-	lines = append(lines, explained...)
-	return append(lines, "", e.Styles.Muted.On("any key closes this"))
+	if len(explained) > 0 && height >= len(lines)+len(explained)+3 {
+		lines = append(append(lines, ""), explained...)
+	}
+	if roomy {
+		lines = append(lines, "", e.Styles.Muted.On("any key closes this"))
+	}
+	return lines
+}
+
+// helpEntries are all keys that work now, each once.
+func (e *Env) helpEntries(keys []key.Binding) []key.Binding {
+	var some []key.Binding
+	seen := map[string]bool{}
+	for _, k := range slices.Concat(keys, e.Keys.moving(), e.Keys.everywhere()) {
+		if h := k.Help(); k.Enabled() && h.Key != "" && !seen[h.Key] {
+			seen[h.Key] = true
+			some = append(some, k)
+		}
+	}
+	return some
 }

@@ -60,6 +60,7 @@ func Shots() []Shot {
 		Shot{"run-details", 40, 10, playing(Restore, RestorePhases, 72*time.Second, tui.Options{}, "enter"), false},
 		Shot{"run-filter", 80, 24, playing(Restore, RestorePhases, 72*time.Second, tui.Options{}, "/", "e", "v", "e", "n"), false},
 		Shot{"run-help", 80, 24, playing(Restore, RestorePhases, 72*time.Second, tui.Options{}, "?"), false},
+		Shot{"run-help", 40, 10, playing(Restore, RestorePhases, 72*time.Second, tui.Options{}, "?"), false},
 		Shot{"run-ascii", 80, 24, playing(Restore, RestorePhases, 72*time.Second, tui.Options{ASCII: true, NoColor: true}), false},
 		Shot{"run-high-contrast", 80, 24, playing(Restore, RestorePhases, 72*time.Second, tui.Options{Theme: tui.HighContrast}), false},
 		Shot{"run-mono", 80, 24, playing(Restore, RestorePhases, 72*time.Second, tui.Options{Theme: tui.Mono}), false},
