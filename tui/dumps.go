@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/bytehaul/pghaul/internal/shelf"
+	"github.com/bytehaul/pghaul/internal/show"
 )
 
 func base(path string) string { return filepath.Base(path) }
@@ -15,7 +16,7 @@ func base(path string) string { return filepath.Base(path) }
 type chooser struct {
 	env   *Env
 	menu  menu
-	title string
+	title string   // drawn escaped
 	lines []string // under the title; drawn as they are
 	enter string
 	items func() []item // made anew when the screen opens
@@ -59,7 +60,7 @@ func (c *chooser) Update(m tea.Msg) tea.Cmd {
 
 // View implements Screen.
 func (c *chooser) View(width, height int) string {
-	lines := []string{c.env.Styles.Title.On(c.env.cut(c.title, width))}
+	lines := []string{c.env.Styles.Title.On(c.env.cut(show.Text(c.title), width))}
 	for _, l := range c.lines {
 		lines = append(lines, c.env.cut(l, width))
 	}
@@ -74,7 +75,7 @@ func (c *chooser) Keys() []key.Binding { return c.menu.keys(c.enter) }
 func (c *chooser) Captures(m tea.KeyMsg) bool { return c.menu.captures(m) }
 
 // Title implements Screen.
-func (c *chooser) Title() string { return c.title }
+func (c *chooser) Title() string { return show.Text(c.title) }
 
 // newDumpList chooses a dump.
 func newDumpList(h *home, title string, then func(path string) tea.Cmd) Screen {

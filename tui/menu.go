@@ -157,19 +157,28 @@ func (m *menu) lay(height int) []menuLine {
 		}
 		lines = append(lines, menuLine{row: row})
 	}
-	top := max(min(at-height/2, len(lines)-height), 0)
-	if at < height && m.list.Cursor < height-2 && at <= height-1 {
-		top = 0
+	height = max(height, 0)
+	top := 0
+	if at >= height-1 { // no further than it must
+		top = max(min(at-height/2, len(lines)-height), 0)
 	}
-	return lines[top:min(top+max(height, 0), len(lines))]
+	return lines[top:min(top+height, len(lines))]
 }
 
 func (m *menu) rowAt(line int) (int, bool) {
-	lines := m.lay(m.page)
+	lines := m.lay(m.page - footOf(m.page))
 	if line < 0 || line >= len(lines) || lines[line].row < 0 {
 		return 0, false
 	}
 	return lines[line].row, true
+}
+
+// footOf is how many lines of a menu say something about the row under the cursor.
+func footOf(height int) int {
+	if height > 6 {
+		return 2
+	}
+	return 0
 }
 
 // resize tells the menu its height, in Update.
@@ -178,10 +187,7 @@ func (m *menu) resize(height int) { m.page = max(height, 1); m.list.SetPage(m.pa
 // view draws the menu and, at its foot, what there is to say of the row under the cursor.
 func (m *menu) view(width, height int) []string {
 	e := m.env
-	foot := 0
-	if height > 6 {
-		foot = 2
-	}
+	foot := footOf(height)
 	var out []string
 	for _, l := range m.lay(height - foot) {
 		if l.row < 0 {

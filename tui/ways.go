@@ -3,14 +3,13 @@ package tui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/restore"
 )
 
 // newRestoreWays chooses how a dump goes into a database.
 func newRestoreWays(h *home, path string, l link, create bool) Screen {
 	database := l.dsn.Config.Database
-	c := &chooser{title: "Restore: how? " + base(path) + " into " + show.Text(database), enter: "look, then ask"}
+	c := &chooser{title: "Restore: how? " + base(path) + " into " + database, enter: "look, then ask"}
 	start := func(change func(*restore.Options)) tea.Cmd {
 		o := restore.Options{Dir: path, DSN: l.dsn}
 		change(&o)
