@@ -53,8 +53,18 @@ func ParseDSN(dsn string, flags Flags) (*DSN, error) {
 	if err != nil {
 		return nil, driverError(err)
 	}
+	if isConnectionString(config.Database) {
+		return nil, errors.New("the name of the database is itself a connection string: PGDATABASE and dbname take a name alone")
+	}
 	requireTLS13(config, given["ssl_min_protocol_version"])
 	return &DSN{Config: config, Given: given}, nil
+}
+
+// isConnectionString tells a connection string in the place of a database's name, where libpq too takes it for a name: it would be sent to the server, and
+// stand in errors and logs, with the password that it may hold.
+func isConnectionString(name string) bool {
+	lower := strings.ToLower(name)
+	return strings.HasPrefix(lower, "postgresql://") || strings.HasPrefix(lower, "postgres://") || strings.Contains(lower, "password") && strings.Contains(lower, "=")
 }
 
 // driverError says what the driver made of settings that are well-formed, without the string that it repeats.

@@ -235,3 +235,17 @@ func TestParseDSNDriverError(t *testing.T) {
 		}
 	}
 }
+
+// TestDatabaseIsNoConnectionString: the environment's database is a name for libpq, whatever stands in it; one that looks like more is not sent to a server.
+func TestDatabaseIsNoConnectionString(t *testing.T) {
+	for _, name := range []string{"postgresql://u:hunter2@h/d", "postgres://h", "host=h password=hunter2", "PASSWORD = hunter2"} {
+		t.Setenv("PGDATABASE", name)
+		if d, err := pg.ParseDSN("", pg.Flags{}); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v, %v", name, d, err)
+		}
+	}
+	t.Setenv("PGDATABASE", "a=b c")
+	if d, err := pg.ParseDSN("", pg.Flags{}); err != nil || d.Config.Database != "a=b c" {
+		t.Errorf("%v, %v", d, err)
+	}
+}
