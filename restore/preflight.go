@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -206,6 +207,7 @@ func (j *job) connectTarget(ctx context.Context) error {
 	if err := c.RefusePooler(ctx, j.o.DSN); err != nil {
 		return err
 	}
+	j.watchBlocked(ctx)
 	if j.checking {
 		return nil
 	}
@@ -330,12 +332,43 @@ func (j *job) checkJournal(ctx context.Context, f *findings) error {
 	case state == journalOurs && !j.o.Resume:
 		f.bad(object, "", "an unfinished restore of this dump", "go on with it by --resume, "+drop)
 	case state == journalNone && j.o.Resume:
-		f.bad(object, "", "there is no journal, so nothing to resume", "an earlier restore came to its end, or wrote nothing: look whether the rows are there, else leave out --resume")
+		return j.nothingToResume(ctx, f, object)
 	case state == journalOurs && j.journal.choice != j.fingerprint():
 		f.bad(object, "the unfinished restore was started with "+j.journal.choice, "this one with "+j.fingerprint(), "go on with the options that it was started with")
 	case state == journalOurs:
 		j.resumed = true
 		return j.takeOver(ctx, f)
+	}
+	return nil
+}
+
+// nothingToResume tells a restore that came to its end, whose journal goes last, from one that never began: the answer to the last statement can be lost.
+func (j *job) nothingToResume(ctx context.Context, f *findings, object string) error {
+	there, err := j.existing(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := j.leader.Targets(ctx, there)
+	if err != nil {
+		return err
+	}
+	full := slices.ContainsFunc(there, func(q pg.Qualified) bool {
+		t := found[q]
+		if t == nil || !strings.ContainsRune("rpf", rune(t.Kind)) {
+			return false
+		}
+		has, err := j.leader.HasRows(ctx, t)
+		return err == nil && has // a table that can't be read tells nothing
+	})
+	const none = "there is no journal, so nothing to resume"
+	switch {
+	case len(there) == 0:
+		f.bad(object, "", none+": none of the dump's tables is there", "no restore has begun here: leave out --resume")
+	case !full:
+		f.bad(object, "", none+": the dump's tables hold no rows", "leave out --resume; for tables that exist, add --data-only")
+	default:
+		f.bad(object, "", none+", and the dump's tables hold rows",
+			"an earlier restore came to its end, which removes the journal: its work is done, even if its last answer was lost; or the rows are somebody else's")
 	}
 	return nil
 }

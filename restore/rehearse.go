@@ -55,7 +55,10 @@ func (j *job) rehearse(ctx context.Context, f *findings, then func(*job) error) 
 	if err := r.connectTarget(ctx); err != nil {
 		return err
 	}
-	defer func() { closeConn(r.leader) }() // before the database is dropped
+	defer func() { // before the database is dropped
+		r.blocked.close()
+		closeConn(r.leader)
+	}()
 	if err := r.makeDefinitions(ctx, f); err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ type job struct {
 	checking  bool          // nothing is written: a check or a comparison, no restore
 	verified  *VerifyReport // of the dump's files, when a check has looked at them already
 	lock      *lockHolder
+	blocked   *lockWatch     // nil: not begun
 	tools     *pgtools.Tools // nil when no archive is needed
 	archive   *archive
 	journal   *journal              // nil with NoJournal
@@ -340,6 +341,7 @@ func (j *job) failed(err error) error {
 
 // close ends the sessions and the folder; an origin that was given is its maker's to close.
 func (j *job) close() {
+	j.blocked.close()
 	j.lock.close()
 	closeConn(j.leader)
 	if j.folder != nil {
