@@ -49,6 +49,9 @@ func Judge(stages []StageSnapshot, waits []ServerWaits, cpus CPUs) Verdict {
 			side, n = Source, cpus.Source
 		}
 		why = serverWork(side, sharesOf(waits, side), n, st.Peak)
+		if sharesOf(waits, Source) != nil && sharesOf(waits, Target) != nil { // of two servers it matters which
+			return Verdict{Bottleneck: st.Name, Sentence: side + "-bound: " + strings.Replace(why, "the server", "the target server", 1)}
+		}
 	}
 	return Verdict{Bottleneck: st.Name, Sentence: st.Name + "-bound: " + why}
 }

@@ -60,7 +60,13 @@ func TestVerdicts(t *testing.T) {
 			"the source server; the target's waits are another's",
 			[]StageSnapshot{stage("read", 1, 6, 0, 2, 92), stage("insert", 1, 8, 80, 0, 12)},
 			append(shares(Target, WaitShare{"CPU", 0.9}), ServerWaits{Source, []WaitShare{{"IO/DataFileRead", 0.7}}}), two,
-			"read", "read-bound: waiting for the source server, which spent 70 % on DataFileRead",
+			"read", "source-bound: waiting for the source server, which spent 70 % on DataFileRead",
+		},
+		{
+			"the target of two servers",
+			[]StageSnapshot{stage("read", 2, 6, 0, 92, 2), stage("insert", 2, 4, 2, 0, 94)},
+			append(shares(Source, WaitShare{"Client/ClientWrite", 0.9}), ServerWaits{Target, []WaitShare{{"LWLock/WALWrite", 0.6}}}), two,
+			"insert", "target-bound: the target server spent 60 % on WALWrite",
 		},
 		{
 			"compression",
