@@ -372,3 +372,48 @@ func TestMigrateCopiesLargeObjectsAgain(t *testing.T) {
 		t.Errorf("sum %s", got)
 	}
 }
+
+// TestMigrateShowsBothServers: what the backends of both sides wait for stands beside the stages.
+func TestMigrateShowsBothServers(t *testing.T) {
+	source, target := pgtest.DB(t, `CREATE TABLE slow AS SELECT g AS id FROM generate_series(1, 30) g`), pgtest.DB(t)
+	m := migrating(t, source, target)
+	m.from.Where = map[string]string{"slow": "pg_catalog.pg_sleep(0.1) IS NOT NULL"}
+	whole(t, m.must(t))
+	s := m.to.Tracker.Snapshot()
+	found := map[string]string{}
+	for _, w := range s.Waits {
+		for _, share := range w.Shares {
+			found[w.Server] += share.Event + " "
+		}
+	}
+	if !strings.Contains(found["source"], "Timeout/PgSleep") || !strings.Contains(found["target"], "Client/ClientRead") {
+		t.Errorf("waits %q", found)
+	}
+	if !strings.HasPrefix(s.Verdict.Sentence, "source-bound: ") {
+		t.Errorf("verdict %q", s.Verdict.Sentence)
+	}
+}
+
+// TestMigrateTargetDiskFull: room is all that it takes to go on, with all rows of a new snapshot.
+func TestMigrateTargetDiskFull(t *testing.T) {
+	source := pgtest.DB(t, `CREATE TABLE a AS SELECT g AS id, repeat(md5(g::text), 5) AS v FROM generate_series(1, 50000) g`)
+	target := pgtest.DB(t)
+	makeRoom := smallDisk(t, target)
+	dataOnly := func(m *migration) {
+		m.from.DataOnly, m.to.DataOnly, m.from.SegmentSize = true, true, 1<<20
+	}
+	m := migrating(t, source, target)
+	dataOnly(m)
+	_, err := m.run(t.Context())
+	var failed *restore.Failed
+	if !errors.As(err, &failed) || !failed.Again || pg.State(err) != "53100" {
+		t.Fatalf("error %v", err)
+	}
+	if h := failed.Hint(); !strings.Contains(h, "disk is full") || !strings.Contains(h, "copies all again") {
+		t.Errorf("hint %q", h)
+	}
+	pgtest.SQL(t, source, `UPDATE a SET v = 'small' WHERE id % 2 = 0`)
+	makeRoom()
+	again(t, source, target, dataOnly)
+	same(t, source, target, `SELECT count(*), sum(id), sum(hashtext(v)) FROM a`)
+}
