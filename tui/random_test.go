@@ -113,11 +113,6 @@ func TestRandomKeysSizesAndJobs(t *testing.T) {
 	}
 }
 
-func FuzzKeysSizesAndJobs(f *testing.F) {
-	f.Add(uint64(1))
-	f.Fuzz(play)
-}
-
 // Every size shows something, and never too much.
 func TestEverySize(t *testing.T) {
 	s := restoring(tui.Options{}, 0, 0)
