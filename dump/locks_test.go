@@ -38,6 +38,9 @@ func TestChangedBeforeLock(t *testing.T) {
 		"renamed":         {"ALTER TABLE public.a RENAME TO z", "public.b public.z", map[string]int64{"public.z": 1000, "public.b": 2}},
 		"moved":           {"CREATE SCHEMA s; ALTER TABLE public.a SET SCHEMA s", "public.b s.a", map[string]int64{"s.a": 1000, "public.b": 2}},
 		"replaced":        {"DROP TABLE public.a; CREATE TABLE public.a (z text); INSERT INTO public.a VALUES ('new')", "public.a public.b", map[string]int64{"public.a": 1, "public.b": 2}},
+		"column renamed":  {"ALTER TABLE public.a RENAME x TO z", "public.a public.b", map[string]int64{"public.a": 1000, "public.b": 2}},
+		"clustered":       {"CREATE INDEX ax ON public.a (x); CLUSTER public.a USING ax", "public.a public.b", map[string]int64{"public.a": 1000, "public.b": 2}},
+		"reindexed":       {"CREATE INDEX ax ON public.a (x); REINDEX TABLE public.a", "public.a public.b", map[string]int64{"public.a": 1000, "public.b": 2}},
 		"another created": {"CREATE TABLE public.c AS SELECT 1 AS x", "public.a public.b public.c", map[string]int64{"public.a": 1000, "public.b": 2, "public.c": 1}},
 		"schema dropped":  {"DROP SCHEMA other CASCADE", "public.a public.b", map[string]int64{"public.a": 1000, "public.b": 2}},
 	} {
@@ -135,8 +138,15 @@ func TestLockTimeout(t *testing.T) {
 // TestQueuedTruncate: somebody waits for an exclusive lock behind the leader when workers and pg_dump come for theirs.
 func TestQueuedTruncate(t *testing.T) {
 	noLeak(t)
-	for _, schemaOnly := range []bool{false, true} {
-		dsn := pgtest.DB(t, `CREATE TABLE a (x int); INSERT INTO a VALUES (1)`)
+	for _, queued := range []struct {
+		sql        string
+		schemaOnly bool
+	}{
+		{"TRUNCATE public.a", false}, {"TRUNCATE public.a", true}, {"ALTER TABLE public.a ADD y int", false}, {"ALTER TABLE public.a ALTER x TYPE text", false}, {"ALTER TABLE public.a RENAME TO z", false},
+		{"DROP TABLE public.a", false}, {"VACUUM FULL public.a", false}, {"CLUSTER public.a USING ax", false},
+	} {
+		schemaOnly := queued.schemaOnly
+		dsn := pgtest.DB(t, `CREATE TABLE a (x int); INSERT INTO a VALUES (1); CREATE INDEX ax ON a (x)`)
 		addr, proxy := proxied(t, pgtest.Cluster(t), dsn, netfault.Rule{Match: "SET TRANSACTION SNAPSHOT", Then: netfault.Stall})
 		o := options(t, addr)
 		o.SchemaOnly = schemaOnly
@@ -149,22 +159,49 @@ func TestQueuedTruncate(t *testing.T) {
 		}
 		truncater, watcher := connect(t, dsn), connect(t, dsn)
 		truncated := make(chan error, 1)
-		go func() { truncated <- truncater.Exec(context.Background(), "TRUNCATE public.a") }()
+		go func() { truncated <- truncater.Exec(context.Background(), queued.sql) }()
 		await(t, watcher, blocked, "public.a")
 		proxy.SetRule(netfault.Rule{})
 		proxy.Resume()
 		r := wait(t, done)
 		if r.err == nil {
-			t.Fatalf("schema only %v: %v", schemaOnly, r)
+			t.Fatalf("%+v: %v", queued, r)
 		}
 		if !schemaOnly && !strings.Contains(r.err.Error(), "55P03") {
-			t.Errorf("%v", r.err)
+			t.Errorf("%s: %v", queued.sql, r.err)
 		}
 		hinted(t, r.err, map[bool]string{false: "end that session's TRUNCATE", true: "exclusive lock"}[schemaOnly])
 		nothingLeft(t, o.Dir)
 		if err := <-truncated; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestBehindTheLock: what needs no exclusive lock on the table, or comes for another one, goes on beside the dump, and is not in it.
+func TestBehindTheLock(t *testing.T) {
+	noLeak(t)
+	dsn := pgtest.DB(t, `CREATE TABLE a (x int); INSERT INTO a SELECT generate_series(1, 1000); CREATE INDEX ax ON a (x)`)
+	addr, proxy := proxied(t, pgtest.Cluster(t), dsn, netfault.Rule{Match: "SET TRANSACTION SNAPSHOT", Then: netfault.Stall})
+	o := options(t, addr)
+	done := start(context.Background(), o)
+	ctx, stop := context.WithTimeout(context.Background(), waitLimit)
+	defer stop()
+	if err := proxy.WaitHits(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"REINDEX TABLE public.a", "CREATE TABLE public.later AS SELECT 1 AS x", "INSERT INTO public.a VALUES (0)", "UPDATE public.a SET x = -x", "VACUUM public.a", "ANALYZE public.a",
+		"CREATE INDEX ON public.a ((x + 1))"} {
+		pgtest.SQL(t, dsn, sql)
+	}
+	proxy.SetRule(netfault.Rule{})
+	proxy.Resume()
+	r := wait(t, done)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if m := manifest(t, o.Dir); tableNames(m) != "public.a" || r.sum.Rows != 1000 {
+		t.Errorf("%d rows of %s, want those of the snapshot", r.sum.Rows, tableNames(m))
 	}
 }
 

@@ -71,14 +71,18 @@ func checkEntry(dir string, cred *credential) error {
 	}
 }
 
-// lockOwner makes a file and locks it. The lock ends with us, however we end.
+// lockOwner makes a file and locks it. The lock ends with us, however we end. The file gets its name when it is locked: without the lock, sweep takes what is
+// beside it for somebody's who was killed.
 func lockOwner(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
