@@ -64,6 +64,8 @@ func (n *noJobs) Dump(o dump.Options) RunOptions       { return n.run("dump " + 
 func (n *noJobs) Verify(path string) RunOptions        { return n.run("verify " + path) }
 func (n *noJobs) Restore(o restore.Options) RunOptions { return n.run("restore " + o.Dir) }
 
+func (n *noJobs) Migrate(dump.Options, restore.Options) RunOptions { return n.run("migrate") }
+
 // desk is a program at its home screen, with what it would ask a server for.
 type desk struct {
 	t    *testing.T

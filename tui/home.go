@@ -20,6 +20,7 @@ type Jobs interface {
 	Dump(dump.Options) RunOptions
 	Verify(path string) RunOptions
 	Restore(restore.Options) RunOptions
+	Migrate(from dump.Options, to restore.Options) RunOptions
 }
 
 // HomeOptions are what the home screen works with.
@@ -74,6 +75,7 @@ func (h *home) fill() {
 		{left: "Dump", right: "a database into files", detail: "takes a database, or parts of it, under one snapshot into a folder", sign: g.Dot, choose: h.dump},
 		{left: "Verify", right: "that a dump is whole", detail: "reads every byte of a dump; needs no server", sign: g.Dot, choose: func() tea.Cmd { return h.pick("Verify", h.verify) }},
 		{left: "Restore", right: "a dump into a database", detail: "loads a dump and proves that every row arrived", sign: g.Dot, choose: func() tea.Cmd { return h.pick("Restore", h.restore) }},
+		{left: "Migrate", right: "from server to server", detail: "copies a database without files between, with a word from you before each phase", sign: g.Dot, choose: h.migrate},
 		{left: "Inspect", right: "what is in a dump", detail: "shows tables, columns, types and samples; needs no server", sign: g.Dot, choose: func() tea.Cmd { return h.pick("Inspect", h.inspect) }},
 	}
 	for _, d := range h.dumps {
@@ -174,7 +176,29 @@ func (h *home) restore(path string) tea.Cmd {
 	}))
 }
 
-// started carries a job that runs now.
+// migrate asks for two servers.
+func (h *home) migrate() tea.Cmd {
+	return Push(newConnect(h, "Migrate: from which server?", func(l link) tea.Cmd {
+		return Push(newDatabases(h, "Migrate: which database?", l, func(from link) tea.Cmd {
+			name := from.dsn.Config.Database
+			start := func(create bool) func(link) tea.Cmd {
+				return func(to link) tea.Cmd {
+					return startRun(func() RunOptions {
+						return h.o.Jobs.Migrate(dump.Options{DSN: from.dsn, SegmentSize: defaultSegment}, restore.Options{DSN: to.dsn, Create: create})
+					})
+				}
+			}
+			return Push(newConnect(h, "Migrate "+name+": to which server?", func(l link) tea.Cmd {
+				return Push(newDatabases(h, "Migrate "+name+": into which database?", l, start(false), start(true)))
+			}))
+		}, nil))
+	}))
+}
+
+// defaultSegment is how much of a table goes into one piece.
+const defaultSegment = 256 << 20
+
+// startedMsg carries a job that runs now.
 type startedMsg struct{ run RunOptions }
 
 // startRun starts a job outside of Update and shows it in place of all screens but the first.

@@ -293,9 +293,7 @@ func (p *plan) details(width int) (out []string) {
 	}
 	c := p.s.Checks[p.list.Cursor]
 	out = append(out, e.Styles.Title.On(show.Text(c.Name)), "")
-	for _, l := range wrap(show.Line(c.Text), width) {
-		out = append(out, l)
-	}
+	out = append(out, wrap(show.Line(c.Text), width)...)
 	for _, d := range c.Details {
 		st := e.Styles.Bad
 		if strings.HasPrefix(d, "warning: ") {

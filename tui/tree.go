@@ -350,7 +350,7 @@ func (t *tree) goOn() tea.Cmd {
 		return nil
 	}
 	h := t.home
-	o := dump.Options{DSN: t.link.dsn, Compression: format.Compression{Level: 1}, SegmentSize: 256 << 20}
+	o := dump.Options{DSN: t.link.dsn, Compression: format.Compression{Level: 1}, SegmentSize: defaultSegment}
 	o.Tables, o.ExcludeTables = t.patterns()
 	if len(o.Tables) == 0 && len(t.all) > 0 && t.none() {
 		return send(toastMsg{text: "no table is chosen", bad: true})

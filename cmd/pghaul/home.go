@@ -140,6 +140,32 @@ func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
 	return run
 }
 
+// Migrate implements [tui.Jobs].
+func (h *homeJobs) Migrate(from dump.Options, to restore.Options) tui.RunOptions {
+	m := &migrateFlags{job: newJobFlags(), from: from, to: to}
+	m.from.Jobs, m.from.Tool, m.to.Jobs, m.to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
+	compared := &comparisons{}
+	m.to.Compared = compared.set
+	var sum *restore.Summary
+	k := h.app.migrateTask(m, &sum)
+	do := k.do
+	k.do = func(s *session) error {
+		s.once = true
+		return do(s)
+	}
+	run := h.start(k, workbench.Job{Kind: "migrate", Source: from.DSN.String(), Target: to.DSN.String()}, func(err error) error {
+		if err != nil {
+			return err
+		}
+		return h.app.report(newJobFlags(), loadReport(k.tracker, sum, to.DSN.Config.Database, "migrated", "source_id"))
+	})
+	run.View = struct {
+		*screenJob
+		*comparisons
+	}{run.View.(*screenJob), compared}
+	return run
+}
+
 // comparisons keeps what a preflight has found of the tables.
 type comparisons struct {
 	mu   sync.Mutex

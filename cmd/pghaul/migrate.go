@@ -247,6 +247,9 @@ func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
 			if !m.yes {
 				m.to.Confirm, m.to.Gate = s.confirm, s.gate
 			}
+			if s.once {
+				m.to.Begin, m.to.Gate = s.screen.begin, s.behindPreflight
+			}
 			t.StartPhase(dump.PhasePlan, 0, 0)
 			live, err := a.openSource(s.ctx, m)
 			if err != nil {

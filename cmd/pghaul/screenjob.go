@@ -139,6 +139,14 @@ func (j *screenJob) begin(ctx context.Context, at restore.GateInfo) error {
 	return err
 }
 
+// behindPreflight is a gate for jobs that begin has asked already.
+func (s *session) behindPreflight(ctx context.Context, at restore.GateInfo) error {
+	if at.Done == restore.PhasePreflight {
+		return nil
+	}
+	return s.gate(ctx, at)
+}
+
 // wait shows a gate and returns when the operator has passed it, or with ctx's cause, or errLines.
 func (j *screenJob) wait(ctx context.Context, g tui.Gate) error {
 	j.mu.Lock()

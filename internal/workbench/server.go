@@ -86,7 +86,7 @@ func (s *State) Estimate(kind string, bytes int64) Estimate {
 	for _, j := range s.Jobs() {
 		if j.Kind == kind && j.OK && j.Bytes >= minBasis && j.Millis > 0 {
 			rate := float64(j.Bytes) / float64(j.Millis)
-			return Estimate{Took: time.Duration(float64(bytes)/rate) * time.Millisecond, Basis: "as fast as the " + kind + " of " + j.Ended.Local().Format("2006-01-02 15:04")}
+			return Estimate{Took: max(time.Duration(float64(bytes)/rate)*time.Millisecond, time.Second), Basis: "as fast as the " + kind + " of " + j.Ended.Local().Format("2006-01-02 15:04")}
 		}
 	}
 	return Estimate{Basis: "unknown: no " + kind + " has been run from here yet"}
