@@ -36,6 +36,7 @@ func (j *job) gate(ctx context.Context, steps []step, done int, started time.Tim
 	if j.o.parts.rows {
 		info.Rows, info.Bytes = j.held()
 	}
+	j.o.Tracker.EndPhase() // the wait is no part of it
 	if err := j.o.Gate(ctx, info); err != nil {
 		return fmt.Errorf("before %s: %w", info.Next, err)
 	}

@@ -17,8 +17,8 @@ func TestGatesStandBetweenThePhases(t *testing.T) {
 	o := options(t, takeDump(t, source), target)
 	var seen []restore.GateInfo
 	o.Gate = func(_ context.Context, at restore.GateInfo) error {
-		if phase := o.Tracker.Snapshot().Phase.Name; phase != at.Done {
-			t.Errorf("the gate behind %s is asked in phase %s", at.Done, phase)
+		if phase := o.Tracker.Snapshot().Phase; phase.Name != at.Done || !phase.Ended {
+			t.Errorf("the gate behind %s is asked in phase %+v", at.Done, phase)
 		}
 		seen = append(seen, at)
 		return nil
