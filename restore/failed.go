@@ -100,7 +100,7 @@ func (f *Failed) Hint() string {
 	}
 	switch {
 	case f.Again && f.JournalSchema != "":
-		return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume deletes the rows copied so far and copies all again, under a new snapshot", f.JournalSchema)
+		return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume deletes the rows copied so far and copies all again, under a new snapshot; with --snapshot, while its holder lives, it goes on", f.JournalSchema)
 	case f.JournalSchema == "":
 		return first + "start again with an empty target: without a journal the restore can't go on where it stopped"
 	}

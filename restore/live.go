@@ -32,6 +32,9 @@ func (j *job) watchOrigin(ctx context.Context, cancel context.CancelCauseFunc) {
 // live tells a migrate from a restore.
 func (j *job) live() bool { return j.origin.Snapshot() != "" }
 
+// mustCopyAgain tells that a later run, under another snapshot, will have no use for the rows that are in.
+func (j *job) mustCopyAgain() bool { return j.live() && j.loaded.Load() > 0 && !j.copiedAll }
+
 // patient tells whether a lost session is reason to try again and not to end.
 func (j *job) patient(ctx context.Context, err error) bool {
 	return j.live() && j.journal != nil && ctx.Err() == nil && pg.ConnectionLost(err)

@@ -361,6 +361,11 @@ func TestMigrateCopiesLargeObjectsAgain(t *testing.T) {
 		}
 		pgtest.SQL(t, source, `SELECT lo_unlink(oid) FROM pg_largeobject_metadata; SELECT lo_from_bytea(1001, '\x0a'), lo_from_bytea(0, '\x0b'); UPDATE c SET id = id + 1`)
 	}
+	m := migrating(t, pgtest.DB(t, `CREATE TABLE x AS SELECT 1 AS id; SELECT lo_from_bytea(0, '\x01')`), pgtest.DB(t))
+	m.to.StopAfter = restore.PhaseData
+	if sum := m.must(t); !sum.Again || sum.Stopped != restore.PhaseData {
+		t.Errorf("%+v", sum)
+	}
 	const large = `SELECT oid, lo_get(oid) FROM pg_largeobject_metadata ORDER BY oid`
 	want := pgtest.SQL(t, source, large)
 	pgtest.SQL(t, source, `SELECT lo_unlink(1001); UPDATE c SET id = -1`)

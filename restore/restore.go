@@ -81,6 +81,7 @@ type Summary struct {
 	Gaps     []Gap
 	Warnings []string
 	Stopped  string // phase after which Options.StopAfter ended the restore; empty: it went to its end
+	Again    bool   // with Stopped, of a migrate: not all that must be of one snapshot is there, and --resume copies it again
 }
 
 // Gap is something that could not be made on the target; the rest is there.

@@ -278,10 +278,7 @@ func (j *job) runSteps(ctx context.Context) error {
 		if i == 0 {
 			j.watchLock(ctx, cancel)
 		}
-		if !slices.ContainsFunc(steps[i+1:], func(s step) bool { return s.name == PhaseData && !j.finished(s.name) }) {
-			j.copiedAll = true
-			j.origin.Release()
-		}
+		j.letGo(steps[i+1:])
 		if err := j.gate(ctx, steps[:stop+1], i, started); err != nil {
 			return j.failed(canceled(ctx, err))
 		}
@@ -290,9 +287,21 @@ func (j *job) runSteps(ctx context.Context) error {
 	j.total()
 	if stop < len(steps)-1 {
 		j.sum.Stopped = steps[stop].name
+		j.sum.Again = j.mustCopyAgain()
 		return nil
 	}
 	return j.end(ctx)
+}
+
+// letGo releases the origin when nothing but its definitions is needed any more. Large objects are in the archive, but they are of its snapshot too.
+func (j *job) letGo(left []step) {
+	to := func(phase string) bool {
+		return slices.ContainsFunc(left, func(s step) bool { return s.name == phase && !j.finished(phase) })
+	}
+	if !to(PhaseData) {
+		j.origin.Release()
+		j.copiedAll = !to(PhaseLargeObjects)
+	}
 }
 
 // finished tells whether an earlier run has done a phase. The rows of unlogged tables do not outlive a crash: then they are loaded and proven again.
@@ -332,7 +341,7 @@ func (j *job) failed(err error) error {
 	if !j.o.parts.rows {
 		f.Of = 0
 	}
-	f.Again = j.live() && f.Loaded > 0 && !j.copiedAll
+	f.Again = j.mustCopyAgain()
 	if j.journal != nil {
 		f.JournalSchema = j.journal.schema
 	}

@@ -262,6 +262,9 @@ func loadReport(t *progress.Tracker, sum *restore.Summary, database, did, id str
 
 // goOnHint says how a restore that is not complete becomes so.
 func goOnHint(sum *restore.Summary) string {
+	if sum.Again {
+		return "the large objects are not there yet, and the snapshot is gone: --resume deletes the rows and copies all again; --stop-after large-objects is the place to stop at"
+	}
 	const insufficientPrivilege = "42501"
 	if slices.ContainsFunc(sum.Gaps, func(g restore.Gap) bool { return g.SQLState == insufficientPrivilege }) {
 		return "the role lacks rights (42501): restore as one that has them, or with --no-owner and --no-privileges; the same command with --resume tries again what is missing"
