@@ -71,8 +71,8 @@ type task struct {
 	cancel  string // what is left after a cancel
 }
 
-// gcPercent lets the heap grow by half before it is collected. Rows make no garbage, so a collection is rare; what a hundred thousand tables need is worth keeping small.
-const gcPercent = 50
+// gcPercent lets the heap grow by a quarter before it is collected. Rows make no garbage, so a collection is rare; what a hundred thousand tables need is worth keeping small.
+const gcPercent = 25
 
 // work runs a job under an observer, or on a screen of its own.
 func (a *app) work(ctx context.Context, j *jobFlags, k *task) error {
