@@ -312,6 +312,14 @@ func (j *job) checkRights(ctx context.Context, f *findings) error {
 	return nil
 }
 
+// kindOf tells a dump's ID from that of a live source, which names a server and a database.
+func kindOf(id string) string {
+	if strings.Contains(id, "/") {
+		return "source"
+	}
+	return "dump"
+}
+
 // checkJournal looks for the traces of an earlier restore.
 func (j *job) checkJournal(ctx context.Context, f *findings) error {
 	if j.journal == nil {
@@ -323,14 +331,15 @@ func (j *job) checkJournal(ctx context.Context, f *findings) error {
 	if err != nil {
 		return err
 	}
+	what := kindOf(j.m.DumpID)
 	drop := "or remove the journal: DROP SCHEMA " + pg.QuoteIdent(name) + " CASCADE"
 	switch {
 	case state == journalForeign:
 		f.bad(object, "", "exists and is no journal of a restore", "name another one with --journal-schema")
 	case state == journalOther:
-		f.bad(object, "dump "+j.m.DumpID, "an unfinished restore of dump "+other, "finish that one with --resume, "+drop)
+		f.bad(object, what+" "+j.m.DumpID, "an unfinished restore of "+kindOf(other)+" "+other, "finish that one with --resume, "+drop)
 	case state == journalOurs && !j.o.Resume:
-		f.bad(object, "", "an unfinished restore of this dump", "go on with it by --resume, "+drop)
+		f.bad(object, "", "an unfinished restore of this "+what, "go on with it by --resume, "+drop)
 	case state == journalNone && j.o.Resume:
 		return j.nothingToResume(ctx, f, object)
 	case state == journalOurs && j.journal.choice != j.fingerprint():
