@@ -80,6 +80,12 @@ func (c *chooser) Title() string { return show.Text(c.title) }
 // newDumpList chooses a dump.
 func newDumpList(h *home, title string, then func(path string) tea.Cmd) Screen {
 	c := &chooser{title: title + ": which dump?", enter: "choose"}
+	c.on = func(m tea.Msg) tea.Cmd {
+		if _, ok := m.(dumpsMsg); ok { // which the home screen has taken in
+			c.refresh()
+		}
+		return nil
+	}
 	c.items = func() []item {
 		var items []item
 		for _, d := range h.dumps {
