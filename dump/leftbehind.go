@@ -12,13 +12,8 @@ import (
 )
 
 // leftBehind lists what an unfinished dump has left in a folder, in the order in which it can be removed, and refuses a folder that holds anything else:
-// a manifest, a name that no dump gives, a link.
-func leftBehind(dir string) (names []string, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, folderHint(err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
+// a manifest, a name that no dump gives, a link. dir is for errors alone.
+func leftBehind(root *os.Root, dir string) (names []string, err error) {
 	var folders []string
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -50,7 +45,7 @@ func ofDump(name string, e fs.DirEntry) bool {
 	case len(parts) == 1:
 		return name != format.ManifestName && (file == format.ManifestName || file == format.SchemaName || file == format.ChecksumName)
 	}
-	return len(parts) == 3 && numbered(parts[1]) && numbered(parts[2]) && format.ValidatePath(file) == nil
+	return format.IsSegmentPath(file)
 }
 
 // numbered tells a name that begins as those of a dump do, with four digits or more and a dot: see [format.SegmentPath].
@@ -59,25 +54,24 @@ func numbered(name string) bool {
 	return ok && len(number) >= 4 && strings.Trim(number, "0123456789") == ""
 }
 
-// removeLeftBehind removes what an unfinished dump has left in a folder, if that is all that there is, and nobody is writing there.
-func removeLeftBehind(dir string) (err error) {
-	names, err := leftBehind(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // the folder is to be made
-	case err != nil:
-		return err
-	}
+// checkLeftBehind refuses a folder that holds anything but what an unfinished dump leaves.
+func checkLeftBehind(dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return folderHint(err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	lock, err := lockFolder(root)
+	_, err = leftBehind(root, dir)
+	return err
+}
+
+// removeLeftBehind removes what an unfinished dump has left in a folder, if that is all that there is. The caller holds the folder's lock: what is listed
+// here can't have become somebody else's dump by the time it is removed.
+func removeLeftBehind(root *os.Root, dir string) error {
+	names, err := leftBehind(root, dir)
 	if err != nil {
-		return inUse(dir)
+		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
 	for _, name := range names {
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return folderHint(err)

@@ -49,6 +49,7 @@ func TestOverwriteUnfinished(t *testing.T) {
 		"another folder":            {write("more/0001.pgcopy"), true},
 		"a folder without a number": {write("data/public.a/0001.pgcopy"), true},
 		"folders too deep":          {write("data/0001.public.a/0001.x/0001.pgcopy"), true},
+		"a salvaged file":           {write("data/0001.public.a/0002.salvaged.pgcopy.zst"), true},
 		"a file without a number":   {write("data/0001.public.a/rows.pgcopy"), true},
 		"a link": {func(dir string) error {
 			return os.Symlink("/etc/passwd", filepath.Join(dir, "data", "0001.public.a", "0009.pgcopy"))

@@ -50,6 +50,11 @@ func inUse(path string) error {
 	return withHint(fmt.Errorf("%s: %w", path, ErrNotEmpty), "another dump is being written there; give another folder")
 }
 
+// finished is the error of a folder that holds a whole dump.
+func finished(path string) error {
+	return withHint(fmt.Errorf("%s: %w: it holds a finished dump", path, ErrNotEmpty), "give another folder; a dump is never overwritten")
+}
+
 // checkFolder refuses what a dump must not touch. It makes nothing, and removes nothing.
 func checkFolder(path string, overwrite bool) error {
 	entries, err := os.ReadDir(path)
@@ -69,7 +74,7 @@ func checkFolder(path string, overwrite bool) error {
 	}
 	for _, e := range entries {
 		if e.Name() == format.ManifestName {
-			return withHint(fmt.Errorf("%s: %w: it holds a finished dump", path, ErrNotEmpty), "give another folder; a dump is never overwritten")
+			return finished(path)
 		}
 	}
 	left := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -77,8 +82,7 @@ func checkFolder(path string, overwrite bool) error {
 	})
 	switch {
 	case left && overwrite:
-		_, err := leftBehind(path)
-		return err
+		return checkLeftBehind(path)
 	case left:
 		return withHint(fmt.Errorf("%s: %w: it holds what an unfinished dump left behind", path, ErrNotEmpty), "remove it with --overwrite-unfinished, or give another folder")
 	}
@@ -89,11 +93,6 @@ func checkFolder(path string, overwrite bool) error {
 // at the same time only one goes on, and the other takes nothing of it away.
 func openFolder(path string, overwrite bool) (*folder, error) {
 	f := &folder{path: path}
-	if overwrite {
-		if err := removeLeftBehind(path); err != nil {
-			return nil, err
-		}
-	}
 	err := os.Mkdir(path, 0o700)
 	switch {
 	case err == nil:
@@ -108,15 +107,35 @@ func openFolder(path string, overwrite bool) (*folder, error) {
 	if f.lock, err = lockFolder(root); err != nil {
 		return nil, errors.Join(inUse(path), root.Close())
 	}
-	if err := root.Mkdir(format.DataDir, 0o700); err != nil {
-		err = fmt.Errorf("%s: %w", path, errors.Join(err, root.Close(), f.unlock()))
-		if errors.Is(err, fs.ErrExist) {
-			return nil, inUse(path)
+	if err := f.begin(root, overwrite); err != nil {
+		err = errors.Join(err, root.Close(), f.unlock())
+		if errors.Is(err, ErrNotEmpty) {
+			return nil, err
 		}
-		return nil, errors.Join(folderHint(err), f.remove())
+		return nil, errors.Join(err, f.remove())
 	}
 	f.root = root
 	return f, nil
+}
+
+// begin makes room, and the folder for data, under the lock. A dump of no table that has come to its end since the folder was looked at left but its manifest.
+func (f *folder) begin(root *os.Root, overwrite bool) error {
+	if overwrite {
+		if err := removeLeftBehind(root, f.path); err != nil {
+			return err
+		}
+	}
+	if _, err := root.Lstat(format.ManifestName); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(finished(f.path), err)
+	}
+	err := root.Mkdir(format.DataDir, 0o700)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return inUse(f.path)
+	case err != nil:
+		return folderHint(fmt.Errorf("%s: %w", f.path, err))
+	}
+	return nil
 }
 
 // folderHint adds what to do about a folder that takes nothing.

@@ -391,6 +391,9 @@ func (o *Options) recorded() map[string]string {
 			r[name] = "true"
 		}
 	}
+	if o.LargeObjects != nil {
+		r["large-objects"] = strconv.FormatBool(*o.LargeObjects)
+	}
 	if o.Snapshot != "" {
 		r["snapshot"] = o.Snapshot
 	}

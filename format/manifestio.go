@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -173,6 +174,11 @@ func writePart(root *os.Root, name string, write func(w io.Writer) error) error 
 func SegmentPath(tableNo int, schema, name Name, segNo int, c Compression) string {
 	return fmt.Sprintf("%s/%04d.%s.%s/%04d%s", DataDir, tableNo, safeName(schema), safeName(name), segNo, c.Ext())
 }
+
+var segmentPath = regexp.MustCompile(`^` + DataDir + `/\d{4,}\.[\w-]+\.[\w-]+/\d{4,}(` + regexp.QuoteMeta(ExtPlain) + `|` + regexp.QuoteMeta(ExtZstd) + `)$`)
+
+// IsSegmentPath tells whether a path below a dump is one that [SegmentPath] gives: what else lies there, a file that was salvaged for one, no dump has made.
+func IsSegmentPath(p string) bool { return segmentPath.MatchString(p) }
 
 // maxSafeName keeps a folder's name, two of these and a number, within 255 bytes.
 const maxSafeName = 100

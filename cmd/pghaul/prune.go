@@ -39,7 +39,8 @@ func (a *app) pruneCommand() *cobra.Command {
 		Annotations: map[string]string{usageLines: "prune [OPTION]... DIR", exitLines: "0,1,2,4,130",
 			notes: "A dump is kept if any option keeps it. Days, weeks (from Monday) and months are those of\n" +
 				"the local time zone (TZ), and of each the last dump counts. Dumps are of one database when its name\n" +
-				"and the server's system identifier are the same."},
+				"and the server's system identifier are the same; those of a part of it (-t, --schema-only, …) are\n" +
+				"judged apart, part by part, and take no place of one of the whole."},
 		Example: "  pghaul prune /backups --keep-last 3 --keep-daily 7 --keep-weekly 5 --keep-monthly 12 --dry-run\n" +
 			"  pghaul prune /backups --keep-daily 14 --unfinished --yes",
 		RunE: func(c *cobra.Command, args []string) error { return a.prune(c, p, args[0]) },
@@ -140,6 +141,9 @@ func (p *pruneFlags) text() string {
 			name = "of no known database"
 		case g.SystemIdentifier != "":
 			name += ", server " + show.Text(g.SystemIdentifier)
+		}
+		if g.Choice != "" {
+			name += ", only " + show.Line(g.Choice)
 		}
 		b.WriteString(name + "\n")
 		grid := show.NewGrid("  ", "", "time", ">age", ">size", "path", "why")

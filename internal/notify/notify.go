@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -41,7 +42,11 @@ func (h *Hook) Run(e End) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(path)) }()
+	defer func() {
+		if e := os.Remove(path); !errors.Is(e, fs.ErrNotExist) { // the command may have moved it to where it is wanted
+			err = errors.Join(err, e)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), h.Timeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", "-c", h.Command)

@@ -39,6 +39,19 @@ func TestHookThatFails(t *testing.T) {
 	}
 }
 
+// A command may keep the report by moving it.
+func TestHookThatMovesTheReport(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	kept := filepath.Join(t.TempDir(), "report.json")
+	h := Hook{Command: `mv "$PGHAUL_REPORT" ` + kept, Timeout: time.Minute, Out: &bytes.Buffer{}}
+	if err := h.Run(End{Job: "dump", Report: map[string]any{"ok": true}}); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(kept); err != nil || string(got) != "{\n  \"ok\": true\n}\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // A command that does not end is killed, with all that it has started.
 func TestHookThatHangs(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

@@ -32,31 +32,37 @@ type Decision struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Group is the dumps of one database, the latest first.
+// Group is the dumps of one database, or of the same part of it, the latest first.
 type Group struct {
 	Database         format.Name `json:"database"`
 	SystemIdentifier string      `json:"system_identifier"`
+	Choice           string      `json:"choice,omitempty"` // see [Dump]
 	Dumps            []Decision  `json:"dumps"`
 }
 
+func (g *Group) key() string {
+	return strings.Join([]string{string(g.Database), g.SystemIdentifier, g.Choice}, "\x00")
+}
+
 // Decide says which dumps a policy keeps at a time. The last complete dump of a database is always kept, and so is every dump about which it can't be sure:
-// damaged ones, such with a time in the future, and unfinished ones unless the policy says otherwise.
+// damaged ones, such with a time in the future, and unfinished ones unless the policy says otherwise. Dumps of a part of a database take no place of one of
+// the whole, nor of another part: each choice is judged by itself.
 func (p *Policy) Decide(dumps []Dump, now time.Time) []Group {
 	sorted := slices.Clone(dumps)
 	Sort(sorted)
 	slices.Reverse(sorted)
 	var groups []Group
+	at := map[string]int{}
 	for _, d := range sorted {
-		i := slices.IndexFunc(groups, func(g Group) bool { return g.Database == d.Database && g.SystemIdentifier == d.SystemIdentifier })
-		if i < 0 {
+		g := Group{Database: d.Database, SystemIdentifier: d.SystemIdentifier, Choice: d.Choice}
+		i, known := at[g.key()]
+		if !known {
 			i = len(groups)
-			groups = append(groups, Group{Database: d.Database, SystemIdentifier: d.SystemIdentifier})
+			at[g.key()], groups = i, append(groups, g)
 		}
 		groups[i].Dumps = append(groups[i].Dumps, Decision{Dump: d})
 	}
-	slices.SortStableFunc(groups, func(a, b Group) int {
-		return strings.Compare(string(a.Database)+"\x00"+a.SystemIdentifier, string(b.Database)+"\x00"+b.SystemIdentifier)
-	})
+	slices.SortFunc(groups, func(a, b Group) int { return strings.Compare(a.key(), b.key()) })
 	for i := range groups {
 		p.decide(groups[i].Dumps, now)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +41,7 @@ type Dump struct {
 	Tables           int         `json:"tables"`
 	Rows             int64       `json:"rows"`
 	Warnings         int         `json:"warnings"`
+	Choice           string      `json:"choice,omitempty"` // the options that made it a dump of a part; "": of the whole database
 
 	base string // the folder that was named
 	rel  string // of the dump in it, with slashes
@@ -117,7 +117,7 @@ func look(root *os.Root) (Dump, bool) {
 
 func describe(root *os.Root, m *format.Manifest) Dump {
 	d := Dump{State: Complete, DumpID: m.DumpID, Database: m.Source.Database, SystemIdentifier: m.Source.Server.SystemIdentifier, ServerVersion: m.Source.Server.VersionNum,
-		Tables: len(m.Tables), Warnings: len(m.Warnings)}
+		Tables: len(m.Tables), Warnings: len(m.Warnings), Choice: choiceOf(m)}
 	for i := range m.Tables {
 		d.Rows += m.Tables[i].Rows
 	}
@@ -181,7 +181,7 @@ func ours(p string) bool {
 	case format.ManifestName, format.SchemaName, format.ChecksumName:
 		return true
 	}
-	return strings.Count(p, "/") == 2 && format.ValidatePath(p) == nil && path.Base(p) != ""
+	return format.IsSegmentPath(p)
 }
 
 // onDisk sums up the regular files of a folder, and says when one of them, or the folder, changed last.

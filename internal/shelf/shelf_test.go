@@ -158,6 +158,32 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// A dump of a part takes no place of one of the whole, nor of another part.
+func TestPolicyJudgesPartsByThemselves(t *testing.T) {
+	part := func(path string, at time.Time, choice string) Dump {
+		d := dumpAt(path, at)
+		d.Choice = choice
+		return d
+	}
+	dumps := []Dump{dumpAt("whole", day(9)), dumpAt("earlier", day(10)), part("orders", day(0), "--table=orders"), part("orders before", day(1), "--table=orders"), part("definitions", day(2), "--schema-only=true")}
+	want := []string{"whole: last", "definitions: last", "orders: last"}
+	if diff := cmp.Diff(want, kept(Policy{Last: 1}, noon, dumps...)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChoiceOf(t *testing.T) {
+	m := &format.Manifest{Options: map[string]string{"jobs": "4", "compress": "zstd:1", "segment-size": "1", "snapshot": "x"}, Tables: []format.ManifestTable{{Schema: "s", Name: "b"}}}
+	if got := choiceOf(m); got != "" {
+		t.Errorf("the whole: %q", got)
+	}
+	m.Options["exclude-table"], m.Options["large-objects"] = "log*", "false"
+	m.Tables = append(m.Tables, format.ManifestTable{Schema: "s", Name: "c", Where: "x > 1"}, format.ManifestTable{Schema: "s", Name: "a", Where: "y"})
+	if got := choiceOf(m); got != "--exclude-table=log* --large-objects=false --where=s.a:y --where=s.c:x > 1" {
+		t.Errorf("%q", got)
+	}
+}
+
 // A day is that of the time zone.
 func TestPolicyOfATimeZone(t *testing.T) {
 	late, early := time.Date(2026, 11, 29, 23, 30, 0, 0, time.UTC), time.Date(2026, 11, 29, 1, 0, 0, 0, time.UTC)
