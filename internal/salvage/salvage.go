@@ -200,7 +200,7 @@ func (d *damaged) say(form string, args ...any) {
 
 // conclude compares what was found with what the file says about itself.
 func (d *damaged) conclude() {
-	for _, r := range d.src.list() {
+	for _, r := range d.src.bad {
 		d.say("bytes %d to %d can't be read from the disk", r.from, r.to-1)
 	}
 	whole := d.totals

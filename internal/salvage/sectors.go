@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sort"
 )
 
 // sector is the unit in which a failing disk loses bytes.
@@ -13,7 +14,7 @@ const sector = 4096
 type sectors struct {
 	r    io.ReaderAt
 	size int64
-	bad  []span // in no order, may repeat
+	bad  []span // in order, apart from each other
 }
 
 // span is a range of bytes: from ≤ offset < to.
@@ -48,29 +49,25 @@ func (s *sectors) bySector(p []byte, at int64) {
 	}
 }
 
+// lose takes note of what can't be read. A disk may lose a million sectors: what adjoins is one span.
 func (s *sectors) lose(from, to int64) {
-	if !slices.Contains(s.bad, span{from, to}) {
-		s.bad = append(s.bad, span{from, to})
+	i := s.behind(from - 1) // what ends at from adjoins
+	j := i
+	for ; j < len(s.bad) && s.bad[j].from <= to; j++ {
+		from, to = min(from, s.bad[j].from), max(to, s.bad[j].to)
 	}
+	s.bad = slices.Replace(s.bad, i, j, span{from, to})
+}
+
+// behind gives the first of the lost ranges that ends behind an offset.
+func (s *sectors) behind(at int64) int {
+	return sort.Search(len(s.bad), func(i int) bool { return s.bad[i].to > at })
 }
 
 // lost tells whether a byte of the range could not be read.
 func (s *sectors) lost(from, to int64) bool {
-	return slices.ContainsFunc(s.bad, func(b span) bool { return from < b.to && b.from < to })
-}
-
-// list returns what could not be read, in order, joined.
-func (s *sectors) list() (all []span) {
-	sorted := slices.Clone(s.bad)
-	slices.SortFunc(sorted, func(a, b span) int { return int(max(-1, min(1, a.from-b.from))) })
-	for _, b := range sorted {
-		if n := len(all); n > 0 && b.from <= all[n-1].to {
-			all[n-1].to = max(all[n-1].to, b.to)
-			continue
-		}
-		all = append(all, b)
-	}
-	return all
+	i := s.behind(from)
+	return i < len(s.bad) && s.bad[i].from < to
 }
 
 // window reads a file in pieces that follow what is asked for.
