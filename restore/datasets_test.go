@@ -1,13 +1,7 @@
 package restore_test
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bytehaul/pghaul/dump"
@@ -15,60 +9,21 @@ import (
 	"github.com/bytehaul/pghaul/internal/pgcluster/pgtest"
 )
 
-// datasets finds the folder of public sample databases, one folder with an SQL script each. They are no part of the project: this is the one
-// test that is skipped where they are missing.
-func datasets(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv("PGHAUL_DATASETS")
-	if folder == "" {
-		folder = filepath.Join("..", "..", "shared", "datasets") // beside the checkout
-	}
-	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("no sample databases (pagila, chinook, northwind): %v; PGHAUL_DATASETS names their folder", err)
-	}
-	return folder
-}
-
-// ofOtherDatabases are the lines of a script that would leave the database that it is loaded into.
-var ofOtherDatabases = regexp.MustCompile(`(?m)^(DROP DATABASE|CREATE DATABASE|\\c ).*$`)
-
-// stockDump is what PostgreSQL's own pg_dump makes of a database, without the words that it draws by lot; rows are sorted.
+// stockDump is what PostgreSQL's own pg_dump makes of a database, without the key that it draws for every run.
 func stockDump(t *testing.T, dsn string, args ...string) []string {
 	t.Helper()
 	bin, err := pgcluster.FindBinDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(bin, "pg_dump"), append(args, "-d", dsn)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("pg_dump: %v: %s", err, stderr.Bytes())
-	}
-	var lines []string
-	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, `\restrict `) && !strings.HasPrefix(line, `\unrestrict `) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	return pgtest.Stock(t, bin, dsn, args...)
 }
 
 // TestDatasets: databases that people know come back the same, to pg_dump's eyes.
 func TestDatasets(t *testing.T) {
-	folder := datasets(t)
-	for _, name := range []string{"pagila", "chinook", "northwind"} {
+	for _, name := range pgtest.Datasets {
 		t.Run(name, func(t *testing.T) {
-			scripts, err := filepath.Glob(filepath.Join(folder, name, "*.sql"))
-			if err != nil || len(scripts) != 1 {
-				t.Fatalf("scripts %v, error %v", scripts, err)
-			}
-			sql, err := os.ReadFile(scripts[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			source, target := pgtest.DB(t, ofOtherDatabases.ReplaceAllString(string(sql), "")), pgtest.DB(t)
+			source, target := pgtest.DB(t, pgtest.Dataset(t, name)), pgtest.DB(t)
 			dir := takeDump(t, source, func(o *dump.Options) { o.SegmentSize = 256 << 10 })
 			sum := mustRestore(t, options(t, dir, target))
 			if len(sum.Gaps) > 0 || sum.Proven != len(sum.Manifest.Tables) || sum.Rows < 3000 {

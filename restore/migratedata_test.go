@@ -1,8 +1,6 @@
 package restore_test
 
 import (
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -14,18 +12,9 @@ import (
 
 // TestMigrateDatasets: databases that people know arrive the same, to pg_dump's eyes.
 func TestMigrateDatasets(t *testing.T) {
-	folder := datasets(t)
-	for _, name := range []string{"pagila", "chinook", "northwind"} {
+	for _, name := range pgtest.Datasets {
 		t.Run(name, func(t *testing.T) {
-			scripts, err := filepath.Glob(filepath.Join(folder, name, "*.sql"))
-			if err != nil || len(scripts) != 1 {
-				t.Fatalf("scripts %v, error %v", scripts, err)
-			}
-			sql, err := os.ReadFile(scripts[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			source, target := pgtest.DB(t, ofOtherDatabases.ReplaceAllString(string(sql), "")), pgtest.DB(t)
+			source, target := pgtest.DB(t, pgtest.Dataset(t, name)), pgtest.DB(t)
 			sum := migrating(t, source, target).must(t)
 			whole(t, sum)
 			if sum.Rows < 3000 {

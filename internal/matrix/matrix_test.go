@@ -1,7 +1,8 @@
-// Package matrix_test moves data between servers of different majors, every pair that differs in kind.
+// Package matrix_test moves data between servers of different majors, every pair that differs in kind, and whole databases to newer majors.
 //
 // PGHAUL_MATRIX says what must be there: "all" the majors of pairs, "ends" the oldest and the newest beside the local one.
-// scripts/fetch-postgres.sh fetches them. Unset, as in a plain `go test`, nothing runs: `make test` sets it.
+// scripts/fetch-postgres.sh fetches them, and scripts/fetch-postgres-tools.sh the programs that whole databases need, which go with "all". Unset, as in a
+// plain `go test`, nothing runs: `make test` sets it.
 package matrix_test
 
 import (
@@ -55,10 +56,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "*** PGHAUL_MATRIX is not set: NOTHING is tested across majors. `make test-matrix` does it. ***")
 	}
 	code := pgtest.Code(m)
-	for major, c := range servers.byMajor {
-		if err := c.Stop(); err != nil {
-			fmt.Fprintf(os.Stderr, "stop PostgreSQL %d: %v\n", major, err)
-			code = 1
+	for _, clusters := range []map[int]*pgcluster.Cluster{servers.byMajor, wholes.byMajor} {
+		for major, c := range clusters {
+			if err := c.Stop(); err != nil {
+				fmt.Fprintf(os.Stderr, "stop PostgreSQL %d: %v\n", major, err)
+				code = 1
+			}
 		}
 	}
 	os.Exit(code)
