@@ -62,7 +62,7 @@ func run(program, file string) error {
 func modulesOf(program string) ([]module, error) {
 	all := map[string]module{}
 	for _, system := range systems {
-		cmd := exec.Command("go", "list", "-deps", "-json=Module", program) //nolint:gosec // our own package path
+		cmd := exec.Command("go", "list", "-deps", "-json=Module", program)
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
