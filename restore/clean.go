@@ -27,6 +27,9 @@ func (j *job) checkClean(ctx context.Context, f *findings) error {
 	if err != nil {
 		return err
 	}
+	if err := j.checkPartitions(ctx, f); err != nil {
+		return err
+	}
 	object := "database " + j.o.DSN.Config.Database
 	if len(there) > 0 {
 		f.warn(object, "", fmt.Sprintf("%d relations are there and will be dropped with all their rows, and made again: %s", len(there), someOf(there)), "")
@@ -42,13 +45,7 @@ func (j *job) cleaned() bool { return j.journal != nil && j.journal.phases[Phase
 
 // toDrop lists the chosen relations, those that are there and those that are not.
 func (j *job) toDrop(ctx context.Context) (there, missing []string, err error) {
-	var names []pg.Qualified
-	dropped := j.drops()
-	for _, e := range j.archive.entries {
-		if dropped(e) && slices.Contains(relationDescs, e.Desc) {
-			names = append(names, pg.Qualified{Schema: format.Name(e.Schema), Name: format.Name(e.Name)})
-		}
-	}
+	names := j.droppedRelations()
 	found, err := j.leader.Targets(ctx, names)
 	for _, q := range names {
 		if found[q] != nil {
@@ -58,6 +55,43 @@ func (j *job) toDrop(ctx context.Context) (there, missing []string, err error) {
 		}
 	}
 	return there, missing, err
+}
+
+func (j *job) droppedRelations() (names []pg.Qualified) {
+	dropped := j.drops()
+	for _, e := range j.archive.entries {
+		if dropped(e) && slices.Contains(relationDescs, e.Desc) {
+			names = append(names, pg.Qualified{Schema: format.Name(e.Schema), Name: format.Name(e.Name)})
+		}
+	}
+	return names
+}
+
+// checkPartitions refuses to drop a table that has partitions which are not among what is made again: they and their rows would go with it, for good, and
+// without a CASCADE.
+func (j *job) checkPartitions(ctx context.Context, f *findings) error {
+	found, err := j.leader.Targets(ctx, j.droppedRelations())
+	if err != nil {
+		return err
+	}
+	var roots []uint32
+	for _, t := range found {
+		if t.Kind == 'p' {
+			roots = append(roots, t.OID)
+		}
+	}
+	oids, err := j.leader.WithChildren(ctx, roots)
+	if err != nil || len(oids) == 0 {
+		return err
+	}
+	all, err := j.leader.Names(ctx, oids)
+	for _, q := range all {
+		if found[q] == nil {
+			f.bad(q.String(), "not among what is to be made again", "a partition of a table that is to be dropped: it would go too, with its rows",
+				"ALTER TABLE … DETACH PARTITION, or drop it by hand; or restore into another database")
+		}
+	}
+	return err
 }
 
 // drops tells which entries are dropped: the chosen ones, without what is only taken along because they need it.
@@ -107,9 +141,6 @@ func (j *job) dropStatements(ctx context.Context) ([]string, error) {
 
 // dropsOf takes the statements out of a script that stand in front of its first entry, without settings.
 func dropsOf(script string) (drops []string) {
-	if end := strings.Index("\n"+script, "\n-- Name: "); end >= 0 {
-		script = script[:end]
-	}
 	for _, statement := range splitStatements(script) {
 		if !strings.HasPrefix(statement, "SET ") && !strings.HasPrefix(statement, "SELECT pg_catalog.set_config(") {
 			drops = append(drops, statement)
@@ -118,13 +149,18 @@ func dropsOf(script string) (drops []string) {
 	return drops
 }
 
-// splitStatements splits at semicolons that stand in no quotes. Lines of comments and of psql are left out.
+// splitStatements splits at semicolons that stand in no quotes, up to the script's first entry. Lines of comments and of psql are left out.
 func splitStatements(script string) (list []string) {
 	var b strings.Builder
 	quote := byte(0)
 	for line := range strings.Lines(script) {
-		if quote == 0 && b.Len() == 0 && (strings.HasPrefix(line, "--") || strings.HasPrefix(line, `\`)) {
-			continue
+		if quote == 0 && b.Len() == 0 {
+			if strings.HasPrefix(line, "-- Name: ") {
+				break
+			}
+			if strings.HasPrefix(line, "--") || strings.HasPrefix(line, `\`) {
+				continue
+			}
 		}
 		for i := range len(line) {
 			switch c := line[i]; {
@@ -159,6 +195,13 @@ func (j *job) clean(ctx context.Context) error {
 		return err
 	}
 	defer closeConn(c)
+	f := &findings{phase: PhaseClean}
+	if err := j.checkPartitions(ctx, f); err != nil { // once more: the question may have waited long for its answer
+		return err
+	}
+	if f.refused() != nil {
+		return j.notDropped(ctx, f)
+	}
 	if err := c.Exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
@@ -167,7 +210,11 @@ func (j *job) clean(ctx context.Context) error {
 			if pg.State(err) == "" || ctx.Err() != nil {
 				return err
 			}
-			return j.notDropped(ctx, c, sql, err)
+			if e := c.Exec(ctx, "ROLLBACK"); e != nil {
+				return errors.Join(err, e)
+			}
+			f.bad(sql, "", pg.Wrap(err, "refused").Error()+"; nothing was dropped", "drop what depends on it by hand, or choose that too; or restore into another database")
+			return j.notDropped(ctx, f)
 		}
 	}
 	end := "COMMIT"
@@ -192,12 +239,7 @@ func (j *job) drop(ctx context.Context, c *pg.Conn, sql string) error {
 }
 
 // notDropped refuses the restore: nothing was dropped, and nothing is left of the journal that was just made.
-func (j *job) notDropped(ctx context.Context, c *pg.Conn, sql string, why error) error {
-	if err := c.Exec(ctx, "ROLLBACK"); err != nil {
-		return errors.Join(why, err)
-	}
-	f := &findings{phase: PhaseClean}
-	f.bad(sql, "", pg.Wrap(why, "refused").Error()+"; nothing was dropped", "drop what depends on it by hand, or choose that too; or restore into another database")
+func (j *job) notDropped(ctx context.Context, f *findings) error {
 	if j.journal != nil && !j.resumed {
 		if err := j.journal.drop(ctx, j.leader); err != nil {
 			return errors.Join(f.refused(), err)

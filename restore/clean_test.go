@@ -82,6 +82,67 @@ func TestCleanRefused(t *testing.T) {
 	}
 }
 
+// TestCleanPartitions: a partition that the dump does not have goes with no root.
+func TestCleanPartitions(t *testing.T) {
+	const tree = `CREATE TABLE p (x int) PARTITION BY LIST (x); CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1); INSERT INTO p VALUES (1)`
+	dir := takeDump(t, pgtest.DB(t, tree))
+	target := pgtest.DB(t, tree, `CREATE TABLE "P 2" PARTITION OF p FOR VALUES IN (2) PARTITION BY LIST (x); CREATE TABLE p2b PARTITION OF "P 2" FOR VALUES IN (2); INSERT INTO p VALUES (2)`)
+	o := options(t, dir, target)
+	o.Clean = true
+	refusal(t, o, "preflight A", "public.P 2: ", "public.p2b: ", "it would go too, with its rows", "DETACH PARTITION")
+	untouched(t, target)
+	pgtest.SQL(t, target, `ALTER TABLE p DETACH PARTITION "P 2"`)
+	asked := false
+	o.Confirm = func(string, string) (bool, error) { // while it waits for an answer
+		pgtest.SQL(t, target, `CREATE TABLE p3 PARTITION OF p FOR VALUES IN (3)`)
+		asked = true
+		return true, nil
+	}
+	refusal(t, o, "clean", "public.p3: ")
+	untouched(t, target)
+	if got := pgtest.SQL(t, target, `SELECT count(*), to_regclass('p3') IS NOT NULL FROM p`); got != "1|t" || !asked {
+		t.Errorf("asked %t: %s", asked, got)
+	}
+	pgtest.SQL(t, target, `DROP TABLE p3`)
+	o.Confirm = nil
+	mustRestore(t, o)
+	if got := pgtest.SQL(t, target, `SELECT (SELECT count(*) FROM p), (SELECT count(*) FROM "P 2")`); got != "1|1" {
+		t.Error(got)
+	}
+}
+
+// TestResumeDestroysNothing: what an interrupted restore has loaded is in no danger from options that it was not started with.
+func TestResumeDestroysNothing(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a AS SELECT generate_series(1, 10) AS x`))
+	for name, c := range map[string]struct {
+		setup      string
+		start, end func(*restore.Options)
+		want       string
+	}{
+		"clean":    {``, func(*restore.Options) {}, func(o *restore.Options) { o.Clean = true }, "--clean"},
+		"truncate": {`CREATE TABLE a (x int)`, func(o *restore.Options) { o.DataOnly = true }, func(o *restore.Options) { o.OnExisting = restore.Truncate }, "--on-existing=truncate"},
+		"append":   {`CREATE TABLE a (x int)`, func(o *restore.Options) { o.DataOnly, o.OnExisting = true, restore.Append }, func(o *restore.Options) { o.OnExisting = restore.Fail }, "--on-existing=append"},
+		"triggers": {`CREATE TABLE a (x int)`, func(o *restore.Options) { o.DataOnly, o.DisableTriggers = true, true }, func(o *restore.Options) { o.DisableTriggers = false }, "--disable-triggers"},
+	} {
+		target := pgtest.DB(t, c.setup)
+		o := options(t, dir, target)
+		c.start(&o)
+		o.StopAfter = restore.PhaseData
+		mustRestore(t, o)
+		same := o
+		c.end(&o)
+		o.Resume, o.StopAfter = true, ""
+		refusal(t, o, "preflight A", c.want, "go on with the options that it was started with")
+		if got := pgtest.SQL(t, target, `SELECT count(*) FROM a`); got != "10" {
+			t.Errorf("%s: %s rows", name, got)
+		}
+		same.Resume, same.StopAfter = true, ""
+		if sum := mustRestore(t, same); len(sum.Gaps) > 0 {
+			t.Errorf("%s: %+v", name, sum.Gaps)
+		}
+	}
+}
+
 // TestCleanInterrupted: what ends before the drops are committed drops nothing, and --resume goes on; behind them it drops nothing again.
 func TestCleanInterrupted(t *testing.T) {
 	source := pgtest.DB(t, cleaned)

@@ -137,6 +137,24 @@ func TestStatementsOf(t *testing.T) {
 	}
 }
 
+// TestStatementsOfAnyBody: a body may hold any line, that of psql's restricted mode too; only the one with the script's own word is none of it.
+func TestStatementsOfAnyBody(t *testing.T) {
+	const body = "-- Name: f(); Type: FUNCTION\n\nCREATE FUNCTION f() RETURNS text LANGUAGE sql AS '\n\\restrict me\n\\unrestrict me\n';\n"
+	if got := statementsOf("\\restrict abc\n\nSET x = 1;\n" + body + "\\unrestrict abc\n"); got != body {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestDropsOf(t *testing.T) {
+	const script = "--\n-- PostgreSQL database dump\n--\n\n\\restrict abc\n\nSET statement_timeout = 0;\nSELECT pg_catalog.set_config('search_path', '', false);\n\n" +
+		"DROP TABLE IF EXISTS public.\"a;\n-- Name: x; Type: TABLE\nb\";\nDROP FUNCTION IF EXISTS public.\"it's\"();\nSELECT pg_catalog.lo_unlink('1');\n" +
+		"--\n-- Name: t; Type: TABLE\n--\n\nCREATE TABLE public.t (a int);\n\n\\unrestrict abc\n"
+	want := []string{"DROP TABLE IF EXISTS public.\"a;\n-- Name: x; Type: TABLE\nb\"", "DROP FUNCTION IF EXISTS public.\"it's\"()", "SELECT pg_catalog.lo_unlink('1')"}
+	if got := dropsOf(script); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestFindCycle(t *testing.T) {
 	a, b, c, d := &loadTable{}, &loadTable{}, &loadTable{}, &loadTable{}
 	a.after, b.after, d.after = []*loadTable{b}, []*loadTable{c}, []*loadTable{a, c}

@@ -76,6 +76,53 @@ func TestMapPublicAndSwap(t *testing.T) {
 	}
 }
 
+// TestMapPublicInterrupted: killed between the new names and the new schema public, a restore makes that when it goes on.
+func TestMapPublicInterrupted(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a AS SELECT 1 AS x`))
+	target := pgtest.DB(t)
+	o := options(t, dir, target)
+	o.Map, o.StopAfter = []string{"public=s"}, restore.PhaseAnalyze
+	mustRestore(t, o)
+	pgtest.SQL(t, target, `ALTER SCHEMA public RENAME TO s; INSERT INTO pghaul_journal.phase (name, finished) VALUES ('rename', now())`)
+	o.Resume, o.StopAfter = true, ""
+	mustRestore(t, o)
+	if got := pgtest.SQL(t, target, `SELECT (SELECT x FROM s.a), has_schema_privilege('public', 'USAGE')`); got != "1|t" {
+		t.Error(got)
+	}
+	untouched(t, target)
+}
+
+// TestSequencesOfTablesLeftOut: the sequence of a table whose rows stay as they are stays too; what is made anew gets its state.
+func TestSequencesOfTablesLeftOut(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a (id serial); CREATE TABLE b (id serial); INSERT INTO a DEFAULT VALUES; INSERT INTO b DEFAULT VALUES; CREATE SEQUENCE alone; SELECT nextval('alone')`))
+	const target = `CREATE TABLE a (id serial); CREATE TABLE b (id serial); CREATE SEQUENCE alone; SELECT setval('a_id_seq', 50), setval('b_id_seq', 60), setval('alone', 70)`
+	const state = `SELECT (SELECT last_value FROM a_id_seq), (SELECT last_value FROM b_id_seq), (SELECT last_value FROM alone)`
+	for name, c := range map[string]struct {
+		set  func(*restore.Options)
+		want string
+	}{
+		"all":          {func(*restore.Options) {}, "1|1|1"},
+		"not a table":  {func(o *restore.Options) { o.ExcludeTables = []string{"b"} }, "1|60|1"},
+		"not its rows": {func(o *restore.Options) { o.ExcludeTableData = []string{"b"} }, "1|60|1"},
+		"one table":    {func(o *restore.Options) { o.Tables = []string{"a"} }, "1|60|70"},
+	} {
+		dsn := pgtest.DB(t, target)
+		o := options(t, dir, dsn)
+		o.DataOnly = true
+		c.set(&o)
+		if sum := mustRestore(t, o); len(sum.Gaps) > 0 || pgtest.SQL(t, dsn, state) != c.want {
+			t.Errorf("%s: %s, want %s; gaps %+v", name, pgtest.SQL(t, dsn, state), c.want, sum.Gaps)
+		}
+	}
+	dsn := pgtest.DB(t)
+	o := options(t, dir, dsn)
+	o.ExcludeTableData = []string{"b"}
+	mustRestore(t, o)
+	if got := pgtest.SQL(t, dsn, state); got != "1|1|1" {
+		t.Errorf("made anew: %s", got)
+	}
+}
+
 func TestMapRefused(t *testing.T) {
 	dir := takeDump(t, pgtest.DB(t, mapped))
 	for _, c := range []struct {

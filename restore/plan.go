@@ -175,7 +175,7 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 		p.tables = append(p.tables, t)
 	}
 	for _, s := range m.Sequences {
-		if c.byTables() || c.has(pg.Qualified{Schema: s.Schema, Name: s.Name}) { // with tables chosen one by one, those that belong to them
+		if p.setsSequence(o, &s) {
 			p.sequences = append(p.sequences, s)
 		}
 	}
@@ -186,6 +186,19 @@ func newPlan(o *Options, m *format.Manifest) (*plan, error) {
 	}
 	p.chooseFreeze(o, viaRoot)
 	return p, nil
+}
+
+// setsSequence tells whether a sequence is chosen: with tables chosen one by one, all for now, for those that belong to them are known by the target alone.
+// Into a table that is there, the state of its sequence goes with its rows: set back without them, it would give numbers that rows have already.
+func (p *plan) setsSequence(o *Options, s *format.Sequence) bool {
+	c := p.choice
+	switch {
+	case c.byTables():
+		return true
+	case !o.parts.pre && s.Owner != nil && !c.hasRows(pg.Qualified{Schema: s.Owner.Schema, Name: s.Owner.Table}):
+		return false
+	}
+	return c.has(pg.Qualified{Schema: s.Schema, Name: s.Name})
 }
 
 // storedColumns are those whose values are in the rows.

@@ -99,9 +99,18 @@ func (j *job) journalProperties(ctx context.Context) error {
 	return j.journal.finish(ctx, j.leader, phaseProperties, j.gaps)
 }
 
-// fingerprint tells restores of the same dump apart that load different parts of it.
+// fingerprint tells restores of the same dump apart that load different parts of it, or do other things to what is there.
 func (j *job) fingerprint() string {
 	text := fmt.Sprintf("%s %s%s%s", j.o.parts, j.plan.choice, j.plan.mapped, j.plan.rename)
+	if j.o.cleans() { // which must not drop what an interrupted run has made
+		text += "--clean "
+	}
+	if j.o.OnExisting != Fail { // nor a truncate the rows that it has loaded
+		text += fmt.Sprintf("--on-existing=%s ", j.o.OnExisting)
+	}
+	if j.o.DisableTriggers { // the keys are looked at behind the last row
+		text += "--disable-triggers "
+	}
 	if j.live() { // a dump has chosen its rows already
 		for _, t := range j.plan.tables {
 			if t.entry.Where != "" {

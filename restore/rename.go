@@ -198,6 +198,18 @@ func (m *mapping) statements() (sql []string) {
 	return sql
 }
 
+// publicAgain makes the schema public where an earlier run has renamed it and was ended before it made another.
+func (j *job) publicAgain(ctx context.Context) error {
+	if _, gone := j.plan.rename.schemas[publicSchema]; !gone {
+		return nil
+	}
+	there, err := j.leader.SchemaExists(ctx, publicSchema)
+	if err == nil && !there {
+		j.makePublic(ctx)
+	}
+	return err
+}
+
 // makePublic makes an empty schema public as a new database has it, in the place of the one that was renamed. Without it, too, all rows are there.
 func (j *job) makePublic(ctx context.Context) {
 	rights := "USAGE"

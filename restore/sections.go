@@ -281,12 +281,15 @@ func (j *job) script(ctx context.Context, e *entry) (string, error) {
 // statementsOf leaves out of a script what is for psql (\restrict) and the settings in front of the first entry, but for those that belong to it.
 func statementsOf(script string) string {
 	var b strings.Builder
-	body := false
+	body, last := false, "" // a body may have any other line
 	for line := range strings.Lines(script) {
 		switch {
 		case strings.HasPrefix(line, "-- Name: "):
 			body = true
-		case strings.HasPrefix(line, `\restrict `), strings.HasPrefix(line, `\unrestrict `):
+		case !body && strings.HasPrefix(line, `\restrict `):
+			last = `\un` + line[1:]
+			continue
+		case last != "" && line == last:
 			continue
 		case !body && !strings.HasPrefix(line, "SET default_"):
 			continue
@@ -333,6 +336,7 @@ func (j *job) again(ctx context.Context, phase string) error {
 		if len(gaps) > 0 {
 			return j.renameAll(ctx)
 		}
+		return j.publicAgain(ctx)
 	case PhaseProof:
 		j.provenBefore()
 	}
