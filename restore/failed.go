@@ -63,6 +63,7 @@ type Failed struct {
 	Database      string // of the target
 	Created       bool   // the database was made by this restore, and stays
 	Again         bool   // the rows came from a live origin, not all of them did, and its snapshot goes with this run
+	Unsure        bool   // whether the last rows are in is not known: the answer to their COMMIT did not come, and no journal tells
 	Err           error  // context.Canceled for a cancelled one
 }
 
@@ -81,6 +82,9 @@ func (f *Failed) Left() string {
 		fmt.Fprintf(&b, "%d of %d segments are loaded", f.Loaded, f.Of)
 	} else {
 		b.WriteString("no rows were to be loaded")
+	}
+	if f.Unsure {
+		b.WriteString("; whether another one is can't be told, because the answer to its COMMIT was lost")
 	}
 	if f.Created {
 		fmt.Fprintf(&b, "; database %q was made and stays", f.Database)
@@ -101,6 +105,8 @@ func (f *Failed) Hint() string {
 	switch {
 	case f.Again && f.JournalSchema != "":
 		return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume deletes the rows copied so far and copies all again, under a new snapshot; with --snapshot, while its holder lives, it goes on", f.JournalSchema)
+	case f.Unsure:
+		return first + "look into the table before you load anything again: its rows may all be in"
 	case f.JournalSchema == "":
 		return first + "start again with an empty target: without a journal the restore can't go on where it stopped"
 	}

@@ -98,6 +98,29 @@ func (p *proxy) serve(client net.Conn) {
 	}
 }
 
+// TestLostCommitWithoutJournal: when nothing can tell whether rows are in, the error says that, for a second load would double them.
+func TestLostCommitWithoutJournal(t *testing.T) {
+	cluster := pgtest.Own(t, pgcluster.Options{TCP: true})
+	path := oneFile(t, pgtest.DB(t, singleFrom), "a.pgcopy.zst")
+	for _, reaches := range []bool{true, false} {
+		target := pgtest.DBIn(t, cluster, singleTable)
+		p := startProxy(t, cluster.Port(), reaches)
+		through := strings.Replace(target, fmt.Sprint(cluster.Port()), fmt.Sprint(p.Addr().(*net.TCPAddr).Port), 1)
+		_, err := restore.Run(context.Background(), single(t, path, through, true))
+		var failed *restore.Failed
+		if !errors.As(err, &failed) || !failed.Unsure || !strings.Contains(failed.Left(), "can't be told") || !strings.Contains(failed.Hint(), "look into the table") {
+			t.Errorf("%v", err)
+		}
+		want := "0"
+		if reaches {
+			want = "5000"
+		}
+		if got := pgtest.SQL(t, target, `SELECT count(*) FROM a`); got != want {
+			t.Errorf("%s rows, want %s", got, want)
+		}
+	}
+}
+
 func TestLostCommit(t *testing.T) {
 	cluster := pgtest.Own(t, pgcluster.Options{TCP: true})
 	source := pgtest.DB(t, segmented)

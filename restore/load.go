@@ -353,6 +353,9 @@ func (w *worker) commit(ctx context.Context, t *loadTable, seg *format.ManifestS
 	if err == nil {
 		return nil
 	}
+	if w.journal == nil && (pg.State(err) == "" || pg.ConnectionLost(err)) {
+		w.unsure.Store(true)
+	}
 	if w.folder == nil {
 		return w.rollback(pg.Wrap(err, "COMMIT")) // the next try finds the journal's row, if the commit came through
 	}

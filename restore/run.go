@@ -72,6 +72,7 @@ type job struct {
 
 	copiedAll bool        // nothing is needed of the origin's rows any more
 	copyAgain bool        // an earlier run has copied rows of another snapshot
+	unsure    atomic.Bool // see Failed
 	lost      atomic.Bool // the target went away since the journal was read
 }
 
@@ -334,10 +335,10 @@ func (j *job) failed(err error) error {
 	if errors.As(err, &refused) {
 		return err
 	}
-	if j.phase == PhasePreflight && !j.created || j.single() != nil && j.loaded.Load() == 0 {
+	if j.phase == PhasePreflight && !j.created || j.single() != nil && j.loaded.Load() == 0 && !j.unsure.Load() {
 		return err
 	}
-	f := &Failed{Phase: j.phase, Loaded: int(j.loaded.Load()), Of: j.plan.segments, Database: j.o.DSN.Config.Database, Created: j.created, Err: err}
+	f := &Failed{Phase: j.phase, Loaded: int(j.loaded.Load()), Of: j.plan.segments, Database: j.o.DSN.Config.Database, Created: j.created, Unsure: j.unsure.Load(), Err: err}
 	if !j.o.parts.rows {
 		f.Of = 0
 	}
