@@ -273,8 +273,8 @@ func TestRandomKeysWhileChoosing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		d := newDesk(t, 80, 24)
 		s := newTables(d.home, d.link()).(*tree)
-		first := []Screen{s, NewPlan(RunOptions{View: newLooking()}), newDatabases(d.home, "which?", d.link(), d.home.tables, d.home.tables), newRestoreWays(d.home, "/d/"+evil, d.link(), false), newInspect(t.TempDir()),
-			newInspectTable(t.TempDir(), &format.ManifestTable{Schema: "s", Name: evil, Columns: []format.Column{{Name: evil, Type: evil}}})}
+		first := []Screen{s, NewPlan(RunOptions{View: newLooking()}), newDatabases(d.home, "which?", d.link(), d.home.tables, d.home.tables), newRestoreWays(d.home, "/d/"+evil, d.link(), false), newInspect(d.home, t.TempDir()),
+			newInspectTable(&d.home.o.Ask, t.TempDir(), &format.ManifestTable{Schema: "s", Name: evil, Columns: []format.Column{{Name: evil, Type: evil}}})}
 		d.do(Push(first[r.IntN(len(first))]))
 		d.do(func() tea.Msg { return surveyMsg{of: s, list: survey()} })
 		for range 60 {

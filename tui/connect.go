@@ -49,7 +49,7 @@ func newConnect(h *home, title string, then func(link) tea.Cmd) Screen {
 func (c *connect) places() []item {
 	names := map[string]string{workbench.FromEnvironment: "environment", workbench.FromService: "services", workbench.FromRecent: "used before"}
 	var items []item
-	for _, p := range c.home.o.State.Places() {
+	for _, p := range c.home.o.Ask.Places() {
 		items = append(items, item{group: names[p.Kind], left: p.Name, right: p.Detail, detail: p.Detail, sign: c.env.Glyphs.Dot, choose: func() tea.Cmd { return c.try(p.Name, p.DSN) }})
 	}
 	return append(items, item{group: "another", left: "connection string", right: "URI, keyword=value, or a database", detail: "typed in, without a password: that is asked for, masked", sign: c.env.Glyphs.Dot, choose: func() tea.Cmd {
@@ -77,9 +77,10 @@ func (c *connect) ask(name string, l link) tea.Cmd {
 	}
 	c.asked = name
 	c.lines = []string{c.env.Styles.Accent.On("connecting to " + show.Text(name) + c.env.Glyphs.Dots)}
+	server := c.home.o.Ask.Server
 	return func() tea.Msg {
 		var err error
-		l.server, err = workbench.Ask(background(), l.dsn)
+		l.server, err = server(background(), l.dsn)
 		return answeredMsg{c, l, err}
 	}
 }

@@ -28,8 +28,9 @@ type HomeOptions struct {
 	Jobs  Jobs
 	State *workbench.State
 	Dir   string // where dumps are looked for and written
-	Now   func() time.Time
+	Now   func() time.Time             // times are shown in its zone
 	Dumps func() ([]shelf.Dump, error) // below Dir; called outside of Update
+	Ask   Sources
 }
 
 // NewHome makes the first screen: what can be done, what was done, which dumps there are.
@@ -37,7 +38,13 @@ func NewHome(o HomeOptions) Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Ask.complete(o.State)
 	return &home{o: o}
+}
+
+// local writes a time in the operator's zone.
+func (h *home) local(t time.Time, layout string) string {
+	return t.In(h.o.Now().Location()).Format(layout)
 }
 
 type home struct {
@@ -89,7 +96,7 @@ func (h *home) fill() {
 		if !j.OK {
 			sign, look = g.Failed, h.env.Styles.Bad
 		}
-		items = append(items, item{group: "recent jobs", left: j.Kind + " " + joinWords(" "+g.Arrow+" ", j.Source, j.Target), right: j.Ended.Local().Format("01-02 15:04"), detail: j.Result, sign: sign, look: look})
+		items = append(items, item{group: "recent jobs", left: j.Kind + " " + joinWords(" "+g.Arrow+" ", j.Source, j.Target), right: h.local(j.Ended, "01-02 15:04"), detail: j.Result, sign: sign, look: look})
 	}
 	h.menu.set(items)
 	h.menu.resize(h.env.Height - 4)
@@ -97,7 +104,7 @@ func (h *home) fill() {
 
 func (h *home) dumpItem(d shelf.Dump, choose func() tea.Cmd) item {
 	g, st := h.env.Glyphs, h.env.Styles
-	it := item{group: "dumps in " + show.Text(h.o.Dir), left: base(d.Path), right: show.Size(d.StoredBytes) + "  " + d.Time.Local().Format("2006-01-02 15:04"), sign: g.Done, look: st.Good, choose: choose}
+	it := item{group: "dumps in " + show.Text(h.o.Dir), left: base(d.Path), right: show.Size(d.StoredBytes) + "  " + h.local(d.Time, "2006-01-02 15:04"), sign: g.Done, look: st.Good, choose: choose}
 	it.detail = fmt.Sprintf("%s of database %s in %s", show.Plural(d.Rows, "row", "rows"), string(d.Database), show.Plural(int64(d.Tables), "table", "tables"))
 	if d.State != shelf.Complete {
 		it.sign, it.look, it.detail = g.Warn, st.Warn, string(d.State)+": "+d.Why
@@ -167,7 +174,7 @@ func (h *home) verify(path string) tea.Cmd {
 	return startRun(func() RunOptions { return h.o.Jobs.Verify(path) })
 }
 
-func (h *home) inspect(path string) tea.Cmd { return Push(newInspect(path)) }
+func (h *home) inspect(path string) tea.Cmd { return Push(newInspect(h, path)) }
 
 func (h *home) restore(path string) tea.Cmd {
 	return Push(newConnect(h, "Restore "+base(path)+": into which server?", func(l link) tea.Cmd {

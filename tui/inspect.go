@@ -16,6 +16,7 @@ import (
 type inspect struct {
 	chooser
 	path string
+	ask  *Sources
 }
 
 type manifestMsg struct {
@@ -24,14 +25,14 @@ type manifestMsg struct {
 	err error
 }
 
-func newInspect(path string) Screen {
-	s := &inspect{path: path}
+func newInspect(h *home, path string) Screen {
+	s := &inspect{path: path, ask: &h.o.Ask}
 	s.title, s.enter = "What is in "+base(path), "open"
 	s.items = func() []item { return nil }
 	s.init = func() tea.Cmd {
 		s.lines = []string{s.env.Styles.Accent.On("reading the manifest" + s.env.Glyphs.Dots)}
 		return func() tea.Msg {
-			m, err := readManifest(path)
+			m, err := s.ask.Manifest(path)
 			return manifestMsg{s, m, err}
 		}
 	}
@@ -68,7 +69,7 @@ func (s *inspect) read(m tea.Msg) tea.Cmd {
 			t := &man.Tables[i]
 			items = append(items, item{group: "tables", left: string(t.Schema) + "." + string(t.Name), right: show.Plural(t.Rows, "row", "rows") + "  " + show.Size(t.Bytes), sign: e.Glyphs.Dot,
 				detail: fmt.Sprintf("%s in %s", show.Plural(int64(len(t.Columns)), "column", "columns"), show.Plural(int64(len(t.Segments)), "file", "files")),
-				choose: func() tea.Cmd { return Push(newInspectTable(s.path, t)) }})
+				choose: func() tea.Cmd { return Push(newInspectTable(s.ask, s.path, t)) }})
 		}
 		for _, q := range man.Sequences {
 			items = append(items, item{group: "sequences", left: string(q.Schema) + "." + string(q.Name), right: "at " + count(q.LastValue), sign: e.Glyphs.Dot})
@@ -85,6 +86,7 @@ func (s *inspect) read(m tea.Msg) tea.Cmd {
 // inspectTable is the screen of one table of a dump.
 type inspectTable struct {
 	env    *Env
+	ask    *Sources
 	path   string
 	table  *format.ManifestTable
 	meta   *format.Meta
@@ -98,8 +100,8 @@ type metaMsg struct {
 	err  error
 }
 
-func newInspectTable(path string, t *format.ManifestTable) Screen {
-	return &inspectTable{path: path, table: t}
+func newInspectTable(ask *Sources, path string, t *format.ManifestTable) Screen {
+	return &inspectTable{ask: ask, path: path, table: t}
 }
 
 // Init implements Screen.
@@ -109,7 +111,7 @@ func (s *inspectTable) Init(e *Env) tea.Cmd {
 		return nil
 	}
 	return func() tea.Msg {
-		meta, err := readMeta(s.path, s.table.Segments[0].Path)
+		meta, err := s.ask.Meta(s.path, s.table.Segments[0].Path)
 		return metaMsg{s, meta, err}
 	}
 }

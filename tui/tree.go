@@ -48,8 +48,9 @@ func newTables(h *home, l link) Screen {
 // Init implements Screen.
 func (t *tree) Init(e *Env) tea.Cmd {
 	t.env = e
+	tables := t.home.o.Ask.Tables
 	return func() tea.Msg {
-		list, err := workbench.Tables(background(), t.link.dsn)
+		list, err := tables(background(), t.link.dsn)
 		return surveyMsg{t, list, err}
 	}
 }
@@ -253,7 +254,7 @@ func (t *tree) total(width int) string {
 	est := t.home.o.State.Estimate("dump", bytes)
 	took := "time " + est.Basis
 	if est.Took > 0 {
-		took = "~" + clock(est.Took) + ", " + est.Basis
+		took = "~" + clock(est.Took) + ", " + est.Basis + " " + t.home.local(est.When, "2006-01-02 15:04")
 	}
 	return e.cut(text+e.Styles.Muted.On("   "+show.Line(took)), width)
 }

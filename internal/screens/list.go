@@ -49,6 +49,7 @@ func Shots() []Shot {
 			Shot{"report", size[0], size[1], reporting(func() tui.Ended { return EndOf(played(Restore(), 200*time.Second), 0) }), false},
 		)
 	}
+	all = append(all, chosen()...)
 	return append(all,
 		Shot{"run-dump", 80, 24, playing(Dump, nil, 30*time.Second, tui.Options{}), false},
 		Shot{"run-many", 120, 36, playing(func() *Job { return Many(1000) }, nil, 30*time.Second, tui.Options{}), false},
