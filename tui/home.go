@@ -27,7 +27,7 @@ type Jobs interface {
 type HomeOptions struct {
 	Jobs  Jobs
 	State *workbench.State
-	Dir   string // where dumps are looked for and written
+	Dir   string                       // where dumps are looked for and written
 	Now   func() time.Time             // times are shown in its zone
 	Dumps func() ([]shelf.Dump, error) // below Dir; called outside of Update
 	Ask   Sources
