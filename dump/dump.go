@@ -22,6 +22,7 @@ type Options struct {
 	Jobs        int                // data connections; 0: number of CPUs, at most 8
 	Compression format.Compression // of data files
 	SegmentSize int64              // bytes of heap and TOAST per segment; 0: never split
+	Balance     bool               // cut a table that the other connections would wait for into smaller segments than that
 
 	Schemas, ExcludeSchemas []string // psql patterns (-n, -N)
 	Tables, ExcludeTables   []string // psql patterns (-t, -T)

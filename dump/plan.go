@@ -391,11 +391,15 @@ func (p *plan) checkTypes(ctx context.Context, o *Options, conn *pg.Conn) (err e
 // cutSegments splits large heaps by ranges of pages and puts the largest segments first.
 func (p *plan) cutSegments(o *Options, version int) {
 	slices.SortStableFunc(p.tables, func(a, b *table) int { return strings.Compare(a.rel.String(), b.rel.String()) })
+	var total int64
+	for _, t := range p.tables {
+		total += t.bytes()
+	}
 	for i, t := range p.tables {
-		size := t.rel.Pages*pageSize + t.rel.ToastBytes
+		size := t.bytes()
 		ranges := []*format.CTIDRange{nil}
 		if t.rel.Heap && version >= 140000 && t.condition == "" && !o.single() {
-			ranges = pageRanges(t.rel.Pages, size, o.SegmentSize)
+			ranges = pageRanges(t.rel.Pages, size, o.segmentSize(size, total))
 		}
 		for no, pages := range ranges {
 			s := &segment{table: t, no: no + 1, pages: pages, bytes: size / int64(len(ranges))}
@@ -413,6 +417,24 @@ func (p *plan) cutSegments(o *Options, version int) {
 		}
 		return 0
 	})
+}
+
+// bytes is the size of heap and TOAST when the plan was made.
+func (t *table) bytes() int64 { return t.rel.Pages*pageSize + t.rel.ToastBytes }
+
+// A table that is more than one connection's share of the work is cut so that each connection gets several pieces of it, but into none smaller than this.
+const (
+	smallestShare   = 32 << 20 // bytes
+	piecesPerWorker = 4
+)
+
+// segmentSize is the size of the segments of a table of size bytes, out of total for all tables.
+func (o *Options) segmentSize(size, total int64) int64 {
+	jobs := int64(o.jobs())
+	if !o.Balance || o.SegmentSize <= 0 || jobs == 1 || size <= total/jobs {
+		return o.SegmentSize
+	}
+	return min(o.SegmentSize, max(smallestShare, size/(jobs*piecesPerWorker)))
 }
 
 // pageRanges cuts a heap of so many pages, with TOAST size bytes, into ranges of about segmentSize bytes. The last one is open-ended: rows that

@@ -62,7 +62,7 @@ func (d *dumpFlags) flags(c *cobra.Command) {
 		f.text(&d.to, "file", "f", "DIR|FILE|-", "new or empty folder for the dump; for a single table\nalso a file (.pgcopy, .pgcopy.zst) or -, standard output")
 		f.boolean(&d.o.OverwriteUnfinished, "overwrite-unfinished", "", "remove first what an unfinished dump has left in DIR,\nif that is all that is there")
 		f.text(&d.compress, "compress", "Z", "METHOD", "zstd[:LEVEL] or none (zstd:1; to - none)")
-		f.size(&d.o.SegmentSize, "segment-size", "", "SIZE", "bytes of table per file, 64kB or more (256MB);\n0: never split a table")
+		f.size(&d.o.SegmentSize, "segment-size", "", "SIZE", "bytes of table per file, 64kB or more (256MB, or less\nwhere one table would keep the rest waiting);\n0: never split a table")
 	})
 	groupOf(c, "What to dump", false, func(f flags) {
 		f.list(&d.o.Tables, "table", "t", "PATTERN", "these tables only")
@@ -115,6 +115,7 @@ func (d *dumpFlags) options(a *app, c *cobra.Command, args []string) (dump.Optio
 	if o.SegmentSize != 0 && o.SegmentSize < 64<<10 {
 		return o, usagef("option --segment-size: %s is too small", formatSize(o.SegmentSize)).hint("64kB or more, or 0 to never split a table")
 	}
+	o.Balance = !c.Flags().Changed("segment-size")
 	if o.Where, err = parseWhere(d.where); err != nil {
 		return o, err
 	}

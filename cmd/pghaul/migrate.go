@@ -84,7 +84,7 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 		f.boolean(&to.NoTablespaces, "no-tablespaces", "", "everything in the default tablespace")
 	})
 	groupOf(c, "From the source", false, func(f flags) {
-		f.size(&from.SegmentSize, "segment-size", "", "SIZE", "bytes of table in one piece, 64kB or more (256MB);\n0: never split a table")
+		f.size(&from.SegmentSize, "segment-size", "", "SIZE", "bytes of table in one piece, 64kB or more (256MB, or\nless where one table would keep the rest waiting);\n0: never split a table")
 		f.duration(&from.LockTimeout, "lock-timeout", "", "TIME", "wait so long for table locks (for ever)")
 		f.text(&from.Snapshot, "snapshot", "", "ID", "use an exported snapshot")
 		f.boolean(&from.SerializableDeferrable, "serializable-deferrable", "", "wait for a moment without anomalies")
@@ -142,6 +142,7 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 	if from.SegmentSize != 0 && from.SegmentSize < 64<<10 {
 		return usagef("option --segment-size: %s is too small", formatSize(from.SegmentSize)).hint("64kB or more, or 0 to never split a table")
 	}
+	from.Balance = !c.Flags().Changed("segment-size")
 	if from.Where, err = parseWhere(m.where); err != nil {
 		return err
 	}
