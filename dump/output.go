@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/dirlock"
 )
 
 // output is a segment's file in the making, or the stream.
@@ -104,8 +105,12 @@ func openFolder(path string, overwrite bool) (*folder, error) {
 	if err != nil {
 		return nil, errors.Join(folderHint(err), f.remove())
 	}
-	if f.lock, err = lockFolder(root); err != nil {
-		return nil, errors.Join(inUse(path), root.Close())
+	// A file system without locks keeps nobody out here; the name of the folder for data, which must be new, still does.
+	if f.lock, err = dirlock.Take(root); err != nil {
+		if errors.Is(err, dirlock.ErrLocked) {
+			return nil, errors.Join(inUse(path), root.Close())
+		}
+		return nil, errors.Join(folderHint(err), root.Close(), f.remove())
 	}
 	if err := f.begin(root, overwrite); err != nil {
 		err = errors.Join(err, root.Close(), f.unlock())

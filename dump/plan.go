@@ -259,6 +259,7 @@ func (p *plan) foreignTables(o *Options, sel *selection, byOID map[uint32]*pg.Re
 	if len(problems) > 0 {
 		return nil, &Refused{Problems: problems}
 	}
+	slices.SortFunc(keys, func(a, b pg.Key) int { return strings.Compare(a.String(), b.String()) }) // one dump is as another
 	if len(keys) > 0 {
 		p.warnings = append(p.warnings, "rows of foreign tables are as their servers have them when they are read: they belong to no snapshot of this one")
 	}

@@ -42,6 +42,7 @@ var rules = map[string]rule{
 	"internal/control":  {},
 	"internal/hint":     {},
 	"internal/filter":   {},
+	"internal/dirlock":  {},
 	"internal/sched":    {others: []string{sys}},
 	"internal/progress": {ours: []string{"internal/pipeline"}},
 	// The only home of SQL text about catalogs. Of format it takes the words for types and samples.
@@ -55,7 +56,7 @@ var rules = map[string]rule{
 	// Sources, stages and sinks that dump, restore and migrate share.
 	"internal/flow": {ours: []string{"format", "internal/convert", "internal/pipeline", "internal/pg"}, others: []string{pgx}},
 
-	"dump":    {ours: engine, others: []string{pgx, xxh3, sync}},
+	"dump":    {ours: append([]string{"internal/dirlock"}, engine...), others: []string{pgx, xxh3, sync}},
 	"restore": {ours: engine, others: []string{pgx, xxh3, sync}},
 
 	// Writes the licences of others into NOTICES.md.
@@ -80,7 +81,7 @@ var rules = map[string]rule{
 	// What can be read of a damaged file.
 	"internal/salvage": {ours: []string{"format", "internal/hint"}},
 	// Dumps in folders: finding them, keeping some, removing one.
-	"internal/shelf": {ours: []string{"format"}},
+	"internal/shelf": {ours: []string{"format", "internal/dirlock"}},
 	// Rows as text, for cat: what the server's output functions would print.
 	"internal/rowtext":   {ours: []string{"format"}, others: []string{pgx, "golang.org/x/text"}},
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},

@@ -307,6 +307,11 @@ func (j *job) dropDatabase(ctx context.Context, f *findings) error {
 		err = j.leader.Exec(ctx, "DROP DATABASE IF EXISTS "+pg.QuoteIdent(name))
 	}
 	if err != nil && pg.State(err) != "" && ctx.Err() == nil {
+		if template { // it stays what it was
+			if e := j.leader.Exec(ctx, "ALTER DATABASE "+pg.QuoteIdent(name)+" IS_TEMPLATE true"); e != nil {
+				return errors.Join(err, e)
+			}
+		}
 		f.bad("database "+name, "to be dropped, and made again", pg.Wrap(err, "DROP DATABASE").Error(), "make that possible, or restore into another database")
 		return f.refused()
 	}

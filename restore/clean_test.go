@@ -183,6 +183,27 @@ func TestCleanInterrupted(t *testing.T) {
 	same(t, source, target, `SELECT * FROM s.a`)
 }
 
+// TestCleanTemplate: a template database that can't be dropped stays one.
+func TestCleanTemplate(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, cleaned))
+	admin := pgtest.Cluster(t).DSN("postgres")
+	target := pgtest.Cluster(t).DSN("clean_template")
+	pgtest.SQL(t, admin, `CREATE DATABASE clean_template IS_TEMPLATE true`)
+	t.Cleanup(func() {
+		pgtest.SQL(t, target, `DROP SUBSCRIPTION s`)
+		pgtest.SQL(t, admin, `ALTER DATABASE clean_template IS_TEMPLATE false`)
+		pgtest.SQL(t, admin, `DROP DATABASE clean_template WITH (FORCE)`)
+	})
+	pgtest.SQL(t, target, `CREATE SUBSCRIPTION s CONNECTION 'dbname=nowhere' PUBLICATION p WITH (connect = false, slot_name = NONE)`)
+	ask(t, session(t, admin), 0, `SELECT count(*) FROM pg_stat_activity WHERE datname = 'clean_template'`)
+	o := options(t, dir, target)
+	o.Create, o.Clean = true, true
+	refusal(t, o, "preflight A", "DROP DATABASE", "subscription")
+	if got := pgtest.SQL(t, admin, `SELECT datistemplate FROM pg_database WHERE datname = 'clean_template'`); got != "t" {
+		t.Error("it is no template any more")
+	}
+}
+
 func TestCleanDatabase(t *testing.T) {
 	admin := pgtest.Cluster(t).DSN("postgres")
 	target := pgtest.Cluster(t).DSN("clean_made")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/dirlock"
 )
 
 // ErrChanged says that a dump is no more what it was when it was found: it was not removed.
@@ -37,6 +38,11 @@ func (d *Dump) Remove() (left []string, err error) {
 		return nil, err
 	}
 	defer root.Close() // the same
+	lock, err := dirlock.Take(root)
+	if err != nil { // a dump that has been paused for days changes nothing either
+		return nil, err
+	}
+	defer lock.Close() // nothing is written through it
 	var names []string
 	switch d.State {
 	case Complete:

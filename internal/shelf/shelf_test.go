@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/dirlock"
 )
 
 func check(t *testing.T, err error) {
@@ -307,6 +308,15 @@ func TestRemoveUnfinished(t *testing.T) {
 		t.Errorf("written to again: %v", err)
 	}
 	check(t, os.Chtimes(part, old, old))
+	root, err := os.OpenRoot(filepath.Join(dir, "a"))
+	check(t, err)
+	defer root.Close()
+	writer, err := dirlock.Take(root)
+	check(t, err)
+	if _, err := d.Remove(); !errors.Is(err, dirlock.ErrLocked) {
+		t.Errorf("paused, and not dead: %v", err)
+	}
+	check(t, writer.Close())
 	left, err := d.Remove()
 	if got := tree(t, dir); err != nil || len(left) > 0 || len(got) > 0 {
 		t.Errorf("%v, %v, %v", left, err, got)
