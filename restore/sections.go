@@ -182,6 +182,9 @@ func (j *job) tryAgain(ctx context.Context, res *pgtools.Result, support map[int
 	if err := j.useSearchPath(ctx, c); err != nil {
 		return err
 	}
+	if err := j.wholeKeys(ctx, c, res.Failed); err != nil {
+		return err
+	}
 	statements := map[int]int{} // that failed, by entry
 	for _, failed := range res.Failed {
 		statements[failed.DumpID]++

@@ -261,3 +261,20 @@ func TestNewest(t *testing.T) {
 	cluster := wholeServer(t, newest)
 	carryAll(t, "newest", `\i testdata/newest.sql`, cluster, cluster, bin)
 }
+
+// TestKeyThatCannotBeWhole: where a key WITHOUT OVERLAPS of a partitioned table cannot be made for all partitions at once, because another key points to a
+// partition's, nothing is lost of what is there, and the gap is named.
+func TestKeyThatCannotBeWhole(t *testing.T) {
+	bin := tools(t, newest)
+	cluster := wholeServer(t, newest)
+	source, target := cluster.DSN("whole_keys_source"), cluster.DSN("whole_keys_target")
+	pgtest.SQL(t, cluster.DSN("postgres"), `CREATE DATABASE whole_keys_source TEMPLATE template0`)
+	pgtest.SQL(t, source, `CREATE EXTENSION btree_gist; CREATE TABLE stays (id int, during int4range, PRIMARY KEY (id, during WITHOUT OVERLAPS)) PARTITION BY LIST (id); CREATE TABLE stays_1 PARTITION OF stays FOR VALUES IN (1);
+CREATE TABLE of_part (id int, during int4range, CONSTRAINT to_part FOREIGN KEY (id, PERIOD during) REFERENCES stays_1); INSERT INTO stays VALUES (1, '[1,9)'), (1, '[9,12)'); INSERT INTO of_part VALUES (1, '[2,5)')`)
+	sum := carryByDump(t, source, target, bin)
+	if len(sum.Gaps) != 1 || sum.Gaps[0].Kind != "INDEX ATTACH" || sum.Gaps[0].Name != "public.stays_1_pkey" || sum.Gaps[0].SQLState != "42P17" || sum.Proven != 2 {
+		t.Errorf("gaps %+v, %d tables proven", sum.Gaps, sum.Proven)
+	}
+	same(t, source, target, `SELECT * FROM stays ORDER BY during`)
+	same(t, source, target, `SELECT conname, conrelid::regclass, convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('stays'::regclass, 'stays_1'::regclass, 'of_part'::regclass) ORDER BY 1, 2`)
+}

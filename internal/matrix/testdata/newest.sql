@@ -48,6 +48,23 @@ INSERT INTO rooms SELECT g % 10, tstzrange(timestamptz '2009-08-10' + g * interv
 INSERT INTO bookings SELECT g, g % 10, tstzrange(timestamptz '2009-08-11' + g * interval '1 day', timestamptz '2009-08-12' + g * interval '1 day') FROM generate_series(0, 300) g;
 INSERT INTO spans VALUES (1, '{[2009-08-10,2009-08-12),[2010-01-01,)}'), (2, '{[2009-08-10,2009-08-12)}');
 
+-- The same of partitioned tables, whose indexes the server does not attach to each other, and exclusion constraints of them. The parts' names are none that
+-- it would give, some those that it would give to another.
+CREATE TABLE stays (id int, during tstzrange, n int, CONSTRAINT stays_key PRIMARY KEY (id, during WITHOUT OVERLAPS) WITH (fillfactor = 80)) PARTITION BY RANGE (id);
+CREATE TABLE stays_1 PARTITION OF stays FOR VALUES FROM (0) TO (10);
+CREATE TABLE stays_2 PARTITION OF stays FOR VALUES FROM (10) TO (20) PARTITION BY LIST (id);
+CREATE TABLE stays_2a PARTITION OF stays_2 FOR VALUES IN (10, 11, 12, 13, 14);
+CREATE TABLE "stays 2 ""b""" PARTITION OF stays_2 DEFAULT;
+INSERT INTO stays SELECT g % 20, tstzrange(timestamptz '2009-08-10' + g * interval '1 day', timestamptz '2009-08-10' + (g + 20) * interval '1 day'), g FROM generate_series(0, 300) g;
+ALTER INDEX stays_1_pkey RENAME TO "of, one"; ALTER INDEX stays_2a_pkey RENAME TO stays_1_pkey; ALTER INDEX stays_2_pkey RENAME TO stays_2a_pkey;
+ALTER TABLE stays_1 CLUSTER ON "of, one"; ALTER INDEX "of, one" SET (fillfactor = 66); ALTER INDEX stays_1_pkey RESET (fillfactor);
+COMMENT ON CONSTRAINT stays_key ON stays IS 'it''s whole'; COMMENT ON CONSTRAINT "of, one" ON stays_1 IS 'a part'; COMMENT ON INDEX stays_1_pkey IS 'an index';
+CREATE TABLE of_stays (id int, stay int, during tstzrange, FOREIGN KEY (stay, PERIOD during) REFERENCES stays (id, PERIOD during));
+INSERT INTO of_stays SELECT g, g % 20, tstzrange(timestamptz '2009-08-11' + g * interval '1 day', timestamptz '2009-08-12' + g * interval '1 day') FROM generate_series(0, 300) g;
+CREATE TABLE excluded (k text, a int4range, b int4range, EXCLUDE USING gist (k WITH =, a WITH &&) INCLUDE (b) WHERE (b IS NOT NULL), CONSTRAINT deferred EXCLUDE USING gist (k WITH =, b WITH &&) DEFERRABLE INITIALLY DEFERRED) PARTITION BY LIST (k);
+CREATE TABLE excluded_a PARTITION OF excluded FOR VALUES IN ('a'); CREATE TABLE excluded_b PARTITION OF excluded FOR VALUES IN ('b');
+INSERT INTO excluded SELECT CASE g % 2 WHEN 0 THEN 'a' ELSE 'b' END, int4range(g, g + 1), int4range(g, g + 2) FROM generate_series(1, 200) g;
+
 -- Constraints that are not enforced. Rows break them.
 CREATE TABLE loose (id int PRIMARY KEY, owner int, n int, CONSTRAINT n_positive CHECK (n > 0) NOT ENFORCED, CONSTRAINT loose_owner FOREIGN KEY (owner) REFERENCES loose NOT ENFORCED);
 INSERT INTO loose VALUES (1, 99, -1), (2, 1, 1);
