@@ -23,7 +23,8 @@ type fault struct {
 	delay  time.Duration // after this phase has begun
 	rule   *netfault.Rule
 	strike func(ctx context.Context, r *round, j *job) (bool, error) // nil: the rule does it; false: there was nothing to hit
-	fatal  bool                                                      // the program cannot survive it
+	crash  bool                                                      // it takes the server down
+	source bool                                                      // a migrate's source is struck, not its target
 }
 
 // due waits until it is time: its phase has begun, or a later one when the job has no such. false: the job has ended before.
@@ -47,12 +48,13 @@ func (f *fault) due(j *job, phases []string) bool {
 // Phases that faults wait for.
 var (
 	dumpPhases    = []string{"plan", "data", "finish"}
+	migratePhases = append([]string{"plan"}, restorePhases...)
 	restorePhases = []string{"preflight", "pre-data", "data", "data", "data", "data", "large-objects", "sequences", "proof", "post-data", "matviews", "analyze"}
 )
 
 // kinds are the faults by name; a dump meets the first ones only, since a crash empties the source's unlogged tables.
 var kinds = []fault{
-	{name: "kill -9 pghaul", fatal: true, strike: signaled(syscall.SIGKILL)},
+	{name: "kill -9 pghaul", strike: signaled(syscall.SIGKILL)},
 	{name: "SIGINT to pghaul", strike: signaled(syscall.SIGINT)},
 	{name: "kill -9 pg_dump or pg_restore", strike: killTool},
 	{name: "pg_terminate_backend", strike: terminate},
@@ -63,9 +65,9 @@ var kinds = []fault{
 	{name: "network: silence, then cut", rule: &netfault.Rule{Then: netfault.Stall}, strike: silence(true)},
 	{name: "network: late", rule: &netfault.Rule{Delay: 500 * time.Microsecond}},
 	{name: "network: a few bytes at a time", rule: &netfault.Rule{Piece: 3}},
-	{name: "kill -9 a server's backend", strike: killBackend},
-	{name: "kill -9 the server", strike: killServer},
-	{name: "a second restore", strike: second},
+	{name: "kill -9 a server's backend", crash: true, strike: killBackend},
+	{name: "kill -9 the server", crash: true, strike: killServer},
+	{name: "a second one", strike: second},
 }
 
 // dumpKinds is how many kinds are for a dump.
@@ -98,6 +100,41 @@ func randomFault(rnd *rand.Rand, ofDump bool) *fault {
 	return &f
 }
 
+// randomFaultOfMigrate picks one for either end of a migrate. mayCrash: the source may.
+func randomFaultOfMigrate(rnd *rand.Rand, mayCrash, oneServer bool) *fault {
+	source := rnd.IntN(2) == 0
+	for {
+		f := randomFault(rnd, source)
+		if source && rnd.IntN(6) == 0 {
+			crash := kinds[dumpKinds+rnd.IntN(2)]
+			crash.phase, crash.delay = f.phase, f.delay
+			f = &crash
+		}
+		if f.crash && !mayCrash && (source || oneServer) {
+			continue
+		}
+		if f.phase == "finish" {
+			f.phase = "data"
+		}
+		f.source = source && f.onNetwork() || source && f.crash || source && f.name == "pg_terminate_backend"
+		return f
+	}
+}
+
+// onNetwork tells whether a connection is struck.
+func (f *fault) onNetwork() bool { return strings.HasPrefix(f.name, "network") }
+
+// title names the fault in the table of a run.
+func (f *fault) title(job string) string {
+	switch {
+	case job != "migrate" || !f.crash && !f.onNetwork() && f.name != "pg_terminate_backend":
+		return job + ": " + f.name
+	case f.source:
+		return job + ": source: " + f.name
+	}
+	return job + ": target: " + f.name
+}
+
 func (f *fault) String() string {
 	if f.rule != nil {
 		return fmt.Sprintf("%s (at %q, %d bytes later, %d times)", f.name, f.rule.Match, f.rule.After, f.rule.Times)
@@ -112,7 +149,7 @@ func signaled(sig syscall.Signal) func(context.Context, *round, *job) (bool, err
 }
 
 func cutAll(_ context.Context, r *round, _ *job) (bool, error) {
-	r.proxy.CutAll()
+	r.struck.proxy.CutAll()
 	return true, nil
 }
 
@@ -131,7 +168,7 @@ func silence(cut bool) func(context.Context, *round, *job) (bool, error) {
 			case <-ctx.Done():
 			}
 		}()
-		if r.proxy.WaitHits(ctx, 1) != nil {
+		if r.struck.proxy.WaitHits(ctx, 1) != nil {
 			return false, nil // it ended without
 		}
 		t := time.NewTimer(silenceTime)
@@ -140,11 +177,11 @@ func silence(cut bool) func(context.Context, *round, *job) (bool, error) {
 		case <-t.C:
 		case <-ctx.Done():
 		}
-		r.proxy.SetRule(netfault.Rule{})
+		r.struck.proxy.SetRule(netfault.Rule{})
 		if cut {
-			r.proxy.CutAll()
+			r.struck.proxy.CutAll()
 		}
-		r.proxy.Resume()
+		r.struck.proxy.Resume()
 		return true, nil
 	}
 }
@@ -154,22 +191,22 @@ const ours = `datname = $1 AND (application_name LIKE 'pghaul%' OR application_n
 
 // oneBackend gives a backend of the job, or 0.
 func oneBackend(ctx context.Context, r *round) (pid int, err error) {
-	c, err := pgx.Connect(ctx, r.cluster.DSN("postgres"))
+	c, err := pgx.Connect(ctx, r.struck.cluster.DSN("postgres"))
 	if err != nil {
 		return 0, err
 	}
 	defer hangUp(ctx, c)
-	err = c.QueryRow(ctx, `SELECT coalesce((SELECT pid FROM pg_stat_activity WHERE `+ours+` ORDER BY random() LIMIT 1), 0)`, r.database).Scan(&pid)
+	err = c.QueryRow(ctx, `SELECT coalesce((SELECT pid FROM pg_stat_activity WHERE `+ours+` ORDER BY random() LIMIT 1), 0)`, r.struck.database).Scan(&pid)
 	return pid, err
 }
 
 func terminate(ctx context.Context, r *round, _ *job) (hit bool, err error) {
-	c, err := pgx.Connect(ctx, r.cluster.DSN("postgres"))
+	c, err := pgx.Connect(ctx, r.struck.cluster.DSN("postgres"))
 	if err != nil {
 		return false, err
 	}
 	defer hangUp(ctx, c)
-	err = c.QueryRow(ctx, `SELECT coalesce((SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE `+ours+` ORDER BY random() LIMIT 1), false)`, r.database).Scan(&hit)
+	err = c.QueryRow(ctx, `SELECT coalesce((SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE `+ours+` ORDER BY random() LIMIT 1), false)`, r.struck.database).Scan(&hit)
 	return hit, err
 }
 
@@ -191,7 +228,7 @@ func (r *round) awaitServer(ctx context.Context) error {
 	defer cancel()
 	good := 0
 	for good < 3 { // it may not have noticed yet
-		c, err := pgx.Connect(ctx, r.cluster.DSN("postgres"))
+		c, err := pgx.Connect(ctx, r.struck.cluster.DSN("postgres"))
 		switch {
 		case err == nil:
 			good++
@@ -207,10 +244,10 @@ func (r *round) awaitServer(ctx context.Context) error {
 }
 
 func killServer(ctx context.Context, r *round, _ *job) (bool, error) {
-	if err := r.cluster.Kill(); err != nil {
+	if err := r.struck.cluster.Kill(); err != nil {
 		return false, err
 	}
-	return true, r.cluster.Restart(ctx)
+	return true, r.struck.cluster.Restart(ctx)
 }
 
 // killTool kills the child process of a job.
@@ -223,9 +260,9 @@ func killTool(_ context.Context, _ *round, j *job) (bool, error) {
 	return false, nil
 }
 
-// second starts the same restore beside one that runs: one of the two must be refused.
+// second starts the same restore or migrate beside one that runs: one of the two must be refused.
 func second(ctx context.Context, r *round, j *job) (bool, error) {
-	other, err := r.start(ctx, "second", r.restoreArgs(true)...)
+	other, err := r.start(ctx, "second", r.args(true)...)
 	if err != nil {
 		return false, err
 	}
@@ -238,7 +275,7 @@ func second(ctx context.Context, r *round, j *job) (bool, error) {
 	}
 	<-j.ended
 	if code == 0 && j.code == 0 {
-		return true, fmt.Errorf("two restores at a time both ended well")
+		return true, fmt.Errorf("two of them at a time both ended well")
 	}
 	return true, nil
 }

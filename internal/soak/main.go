@@ -1,7 +1,7 @@
-// Command soak tries to make pghaul lose a row, or load one twice. On a throwaway cluster it makes random databases, dumps and restores them with the built
-// program, and meanwhile kills, cuts and delays whatever takes part; after each round the target must equal the source.
+// Command soak tries to make pghaul lose a row, or load one twice. On throwaway servers it makes random databases, dumps and restores them, or migrates them to a second one,
+// with the built program, and meanwhile kills, cuts and delays whatever takes part; after each round the target must equal the source.
 //
-//	go run ./internal/soak -pghaul bin/pghaul [-seed N] [-for 10m] [-keep DIR]
+//	go run ./internal/soak -pghaul bin/pghaul [-seed N] [-for 10m] [-migrates 3] [-keep DIR]
 //
 // The seed decides the databases, the options, the faults and when they are due; when exactly they strike is up to the machine. The first thing that is not as it should be
 // ends the run with exit code 1, and what is needed to look into it is kept.
@@ -17,9 +17,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/bytehaul/pghaul/internal/netfault"
-	"github.com/bytehaul/pghaul/internal/pgcluster"
 )
 
 func main() {
@@ -28,6 +25,7 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", 0, "seed of the first round; 0: one of the clock")
 	flag.DurationVar(&s.limit, "for", 10*time.Minute, "no round begins after this time")
 	flag.IntVar(&s.rounds, "rounds", 0, "how many rounds; 0: as many as fit into the time")
+	flag.IntVar(&s.migrates, "migrates", 3, "one round in so many migrates, the others dump and restore; 0: none")
 	flag.StringVar(&s.keep, "keep", "", "where evidence goes (a folder of the temporary one)")
 	flag.Parse()
 	if s.seed == 0 {
@@ -50,14 +48,12 @@ type soak struct {
 	rounds int
 	keep   string
 
-	cluster *pgcluster.Cluster
-	proxy   *netfault.Proxy
-	work    string
-	tally   *tally
-}
+	migrates int
 
-// startLimit bounds the start of a server, crash recovery included.
-const startLimit = 2 * time.Minute
+	here, there *server // the second is where most migrates go
+	work        string
+	tally       *tally
+}
 
 func (s *soak) run(ctx context.Context) (err error) {
 	if s.pghaul, err = filepath.Abs(s.pghaul); err != nil {
@@ -67,17 +63,12 @@ func (s *soak) run(ctx context.Context) (err error) {
 		s.keep = filepath.Join(os.TempDir(), fmt.Sprintf("pghaul-soak-%d", s.seed))
 	}
 	fmt.Printf("seed %d, for %s\n", s.seed, s.limit)
-	// What was committed must outlive the server's death: everything that a crash could hide behind stays as it is by default.
-	s.cluster, err = pgcluster.Start(ctx, pgcluster.Options{Settings: map[string]string{
-		"synchronous_commit": "on", "full_page_writes": "on", "max_connections": "60", "autovacuum": "on", "log_min_messages": "warning"}})
-	if err != nil {
-		return err
+	for _, at := range []**server{&s.here, &s.there} {
+		if *at, err = startServer(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, (*at).stop()) }()
 	}
-	defer func() { err = errors.Join(err, s.cluster.Stop()) }()
-	if s.proxy, err = netfault.New("unix", fmt.Sprintf("%s/.s.PGSQL.%d", s.cluster.SocketDir(), s.cluster.Port()), netfault.Rule{}); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.proxy.Close()) }()
 	if s.work, err = os.MkdirTemp("", "pghaul-soak."); err != nil {
 		return err
 	}
@@ -92,7 +83,7 @@ func (s *soak) loop(ctx context.Context) error {
 	for ; failure == nil && ctx.Err() == nil && time.Since(began) < s.limit && (s.rounds == 0 || n < s.rounds); n++ {
 		r := newRound(s, s.seed+uint64(n)) // #nosec G115 -- not negative
 		if err := r.run(ctx); err != nil {
-			failure = errors.Join(fmt.Errorf("round %d (-seed %d -rounds 1): %w", n+1, r.seed, err), r.evidence())
+			failure = errors.Join(fmt.Errorf("round %d (-seed %d -migrates %d -rounds 1): %w", n+1, r.seed, s.migrates, err), r.evidence())
 		}
 	}
 	if failure == nil && ctx.Err() != nil {

@@ -21,13 +21,12 @@ func (r *round) restoreArgs(resume bool) []string {
 	if r.rowsOnly {
 		args = append(args, "--data-only", "--on-existing=truncate", "--yes")
 	}
-	return append(args, r.dump, r.dsn("target"))
+	return append(args, r.dump, r.target.dsn())
 }
 
-// restoreIt restores until it is done: under some faults, then undisturbed.
+// restoreIt restores until it is done.
 func (r *round) restoreIt(ctx context.Context) error {
-	r.database = "target"
-	if err := r.fresh(ctx, "target"); err != nil {
+	if err := r.target.fresh(ctx); err != nil {
 		return err
 	}
 	if r.rowsOnly = r.rnd.IntN(5) == 0; r.rowsOnly {
@@ -36,18 +35,23 @@ func (r *round) restoreIt(ctx context.Context) error {
 			return err
 		}
 	}
+	return r.untilDone(ctx, "restore", func() *fault { return randomFault(r.rnd, false) })
+}
+
+// untilDone loads the target until it is done: under some faults, then undisturbed.
+func (r *round) untilDone(ctx context.Context, name string, random func() *fault) error {
 	left := 2 + r.rnd.IntN(6)
 	for range left + 3 {
 		var f *fault
 		if left > 0 {
-			f = randomFault(r.rnd, false)
+			f = random()
 		}
 		left--
 		resume, _, err := r.journal(ctx)
 		if err != nil {
 			return err
 		}
-		j, hit, err := r.under(ctx, f, "restore", r.restoreArgs(resume)...)
+		j, hit, err := r.under(ctx, f, name, r.args(resume)...)
 		if err != nil {
 			return err
 		}
@@ -58,16 +62,16 @@ func (r *round) restoreIt(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("the restore never came to its end")
+	return fmt.Errorf("the %s never came to its end", name)
 }
 
 // makeTables gives the target the source's tables, and rows that must go.
 func (r *round) makeTables(ctx context.Context) error {
-	bin := r.cluster.BinDir()
+	bin := r.source.cluster.BinDir()
 	script := filepath.Join(r.dir, "tables.sql")
 	for _, cmd := range []*exec.Cmd{
-		exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "-s", "--section=pre-data", "-f", script, "-d", r.cluster.DSN("source")),
-		exec.CommandContext(ctx, filepath.Join(bin, "psql"), "-Xqv", "ON_ERROR_STOP=1", "-o", os.DevNull, "-f", script, "-c", "INSERT INTO public.t0 (id) SELECT g FROM generate_series(1, 10) g", "-d", r.cluster.DSN("target")),
+		exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "-s", "--section=pre-data", "-f", script, "-d", r.source.direct()),
+		exec.CommandContext(ctx, filepath.Join(bin, "psql"), "-Xqv", "ON_ERROR_STOP=1", "-o", os.DevNull, "-f", script, "-c", "INSERT INTO public.t0 (id) SELECT g FROM generate_series(1, 10) g", "-d", r.target.direct()),
 	} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", cmd.Path, err, out)
@@ -90,7 +94,7 @@ func (r *round) judge(ctx context.Context, j *job, f *fault, hit bool) (done boo
 		r.tally.phases[phase]++
 	}
 	r.tell("  it was in phase %s", phase)
-	if j.code == 3 && !underWay && f.name != "a second restore" {
+	if j.code == 3 && !underWay && f.name != "a second one" {
 		return false, j.failed("anything but a refusal")
 	}
 	if !resumable && phase == "" {
@@ -110,7 +114,7 @@ func (r *round) done(ctx context.Context, j *job) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	got, err := r.read(ctx, "target")
+	got, err := r.target.read(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -123,7 +127,7 @@ func (r *round) done(ctx context.Context, j *job) (bool, error) {
 
 // journal tells whether there is something to resume, and the phase that was begun last.
 func (r *round) journal(ctx context.Context) (there bool, phase string, err error) {
-	c, err := pgx.Connect(ctx, r.cluster.DSN("target"))
+	c, err := pgx.Connect(ctx, r.target.direct())
 	if err != nil {
 		return false, "", err
 	}
@@ -140,20 +144,29 @@ const endLimit = 30 * time.Second
 
 // sessionsEnd waits until no session and no process of a job is left.
 func (r *round) sessionsEnd(ctx context.Context) error {
+	for _, e := range []end{r.source, r.target} {
+		if err := e.sessionsEnd(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e end) sessionsEnd(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()
-	c, err := pgx.Connect(ctx, r.cluster.DSN("postgres"))
+	c, err := pgx.Connect(ctx, e.cluster.DSN("postgres"))
 	if err != nil {
 		return err
 	}
 	defer hangUp(ctx, c)
 	for {
 		var list string
-		if err := c.QueryRow(ctx, `SELECT coalesce(string_agg(application_name || ': ' || state || ': ' || query, E'\n'), '') FROM pg_stat_activity WHERE `+ours, r.database).Scan(&list); err != nil {
+		if err := c.QueryRow(ctx, `SELECT coalesce(string_agg(application_name || ': ' || state || ': ' || query, E'\n'), '') FROM pg_stat_activity WHERE `+ours, e.database).Scan(&list); err != nil {
 			return err
 		}
 		for _, p := range processes() {
-			if (p.name == "pg_dump" || p.name == "pg_restore" || p.name == "pghaul") && strings.Contains(p.args, fmt.Sprint(r.proxy.Port())) {
+			if (p.name == "pg_dump" || p.name == "pg_restore" || p.name == "pghaul") && strings.Contains(p.args, fmt.Sprint(e.proxy.Port())) {
 				list += "\nprocess " + p.args
 			}
 		}
@@ -175,7 +188,16 @@ func (r *round) nothingLeft(ctx context.Context) error {
 	if err == nil && there {
 		err = errors.New("the journal is left after a restore that succeeded")
 	}
-	return errors.Join(err, r.sessionsEnd(ctx))
+	return errors.Join(err, r.sessionsEnd(ctx), r.noFilesLeft())
+}
+
+// noFilesLeft looks into the program's folder of temporary files. One that was killed leaves some.
+func (r *round) noFilesLeft() error {
+	entries, err := os.ReadDir(r.tmp)
+	if err == nil && len(entries) > 0 && !r.killed {
+		err = fmt.Errorf("%s is left among the temporary files", entries[0].Name())
+	}
+	return err
 }
 
 // evidence keeps what is needed to look into a failure.
@@ -184,13 +206,13 @@ func (r *round) evidence() error {
 	if err := os.WriteFile(filepath.Join(r.dir, "story.txt"), []byte(r.story.String()), 0o600); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "server.log"), []byte(r.cluster.LogTail(500)), 0o600); err != nil {
-		return err
-	}
-	for _, db := range []string{"source", "target"} {
-		cmd := exec.Command(filepath.Join(r.cluster.BinDir(), "pg_dump"), "-Fc", "-f", filepath.Join(r.dir, db+".pgdump"), "-d", r.cluster.DSN(db))
+	for _, e := range []end{r.source, r.target} {
+		if err := os.WriteFile(filepath.Join(r.dir, e.database+"-server.log"), []byte(e.cluster.LogTail(500)), 0o600); err != nil {
+			return err
+		}
+		cmd := exec.Command(filepath.Join(e.cluster.BinDir(), "pg_dump"), "-Fc", "-f", filepath.Join(r.dir, e.database+".pgdump"), "-d", e.direct())
 		if out, err := cmd.CombinedOutput(); err != nil {
-			fmt.Printf("evidence: pg_dump of the %s: %v: %s\n", db, err, out)
+			fmt.Printf("evidence: pg_dump of the %s: %v: %s\n", e.database, err, out)
 		}
 	}
 	to := filepath.Join(r.keep, fmt.Sprint(r.seed))

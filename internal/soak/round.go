@@ -15,24 +15,39 @@ import (
 	"github.com/bytehaul/pghaul/internal/netfault"
 )
 
-// round is one database, dumped and restored.
+// round is one database, dumped and restored, or migrated.
 type round struct {
 	*soak
-	seed     uint64
-	rnd      *rand.Rand
-	dir      string // evidence: logs of the program, the schema, the dump
-	tmp      string // the program's TMPDIR
-	dump     string
-	database string // that the present job works on
-	runs     int
-	met      []string // names of the faults of this round
-	want     *state
-	rowsOnly bool // the target has tables already, with rows to be removed
-	story    strings.Builder
+	seed        uint64
+	rnd         *rand.Rand
+	dir         string // evidence: logs of the program, the schema, the dump
+	tmp         string // the program's TMPDIR
+	dump        string
+	source      end
+	target      end
+	struck      end                        // the one that the present fault is for
+	args        func(resume bool) []string // of what loads the target
+	isMigrate   bool
+	mayCrash    bool // a migrate's source may crash: it has no unlogged rows to lose
+	struckTimes int
+	killed      bool // the program was killed: it could not clean up
+	runs        int
+	met         []string // names of the faults of this round
+	want        *state
+	rowsOnly    bool // the target has tables already, with rows to be removed
+	story       strings.Builder
 }
 
 func newRound(s *soak, seed uint64) *round {
-	return &round{soak: s, seed: seed, rnd: rand.New(rand.NewPCG(seed, 4711))} // #nosec G404 -- repeatable on purpose
+	r := &round{soak: s, seed: seed, rnd: rand.New(rand.NewPCG(seed, 4711))} // #nosec G404 -- repeatable on purpose
+	r.source, r.target, r.args = end{s.here, "source"}, end{s.here, "target"}, r.restoreArgs
+	if r.isMigrate = s.migrates > 0 && r.rnd.IntN(s.migrates) == 0; r.isMigrate {
+		r.args, r.mayCrash = r.migrateArgs, r.rnd.IntN(2) == 0
+		if r.rnd.IntN(4) > 0 {
+			r.target.server = s.there
+		}
+	}
+	return r
 }
 
 func (r *round) tell(form string, args ...any) {
@@ -50,13 +65,15 @@ func (r *round) run(ctx context.Context) (err error) {
 	if err := r.makeSource(ctx); err != nil {
 		return fmt.Errorf("making the source: %w", err)
 	}
-	if err := r.takeDump(ctx); err != nil {
+	if r.isMigrate {
+		err = r.migrateIt(ctx)
+	} else if err = r.takeDump(ctx); err == nil {
+		err = r.restoreIt(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	if err := r.restoreIt(ctx); err != nil {
-		return err
-	}
-	got, err := r.read(ctx, "target")
+	got, err := r.target.read(ctx)
 	if err == nil {
 		err = errors.Join(r.wanted().differs(got), r.nothingLeft(ctx))
 	}
@@ -68,37 +85,35 @@ func (r *round) run(ctx context.Context) (err error) {
 	}
 	r.tally.tables, r.tally.rows = r.tally.tables+got.tables, r.tally.rows+got.rows
 	kind := ""
-	if r.rowsOnly {
+	switch {
+	case r.isMigrate:
+		kind = ", migrated"
+	case r.rowsOnly:
 		kind = ", rows only"
 	}
 	fmt.Printf("seed %d: %d tables, %d rows equal after %.1f s%s; %s\n", r.seed, got.tables, got.rows, time.Since(began).Seconds(), kind, strings.Join(r.met, ", "))
 	return os.RemoveAll(r.dir)
 }
 
-// fresh makes an empty database.
-func (r *round) fresh(ctx context.Context, name string) error {
-	c, err := pgx.Connect(ctx, r.cluster.DSN("postgres"))
-	if err != nil {
-		return err
-	}
-	defer hangUp(ctx, c)
-	if _, err := c.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-		return err
-	}
-	_, err = c.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE template0")
-	return err
-}
-
 func (r *round) makeSource(ctx context.Context) error {
-	if err := r.fresh(ctx, "source"); err != nil {
+	if err := r.source.fresh(ctx); err != nil {
 		return err
 	}
-	c, err := pgx.Connect(ctx, r.cluster.DSN("source"))
+	c, err := pgx.Connect(ctx, r.source.direct())
 	if err != nil {
 		return err
 	}
 	defer hangUp(ctx, c)
 	schema := randomSchema(r.rnd)
+	if r.mayCrash {
+		for i := range schema {
+			schema[i] = strings.ReplaceAll(schema[i], "UNLOGGED ", "")
+		}
+	}
+	if r.isMigrate {
+		schema = append(schema, writerSchema)
+	}
+	schema = append(schema, "CHECKPOINT") // a crash behind it leaves the sequences where they are
 	if err := os.WriteFile(filepath.Join(r.dir, "schema.sql"), []byte(strings.Join(schema, ";\n")+";\n"), 0o600); err != nil {
 		return err
 	}
@@ -107,18 +122,17 @@ func (r *round) makeSource(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}
-	r.want, err = r.read(ctx, "source")
+	r.want, err = r.source.read(ctx)
 	return err
-}
-
-// dsn leads through the proxy.
-func (r *round) dsn(db string) string {
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=postgres sslmode=disable dbname=%s", r.proxy.Port(), db)
 }
 
 // under runs the program while a fault is due; nil: none. hit tells that it came.
 func (r *round) under(ctx context.Context, f *fault, name string, args ...string) (j *job, hit bool, err error) {
-	r.proxy.SetRule(netfault.Rule{})
+	r.struck = r.target
+	if name == "dump" || f != nil && f.source {
+		r.struck = r.source
+	}
+	r.struck.proxy.SetRule(netfault.Rule{})
 	if f == nil {
 		r.tell("%s, undisturbed", name)
 		if j, err = r.start(ctx, name, args...); err == nil {
@@ -128,15 +142,18 @@ func (r *round) under(ctx context.Context, f *fault, name string, args ...string
 	}
 	r.tell("%s under: %s", name, f)
 	if f.rule != nil {
-		r.proxy.SetRule(*f.rule)
+		r.struck.proxy.SetRule(*f.rule)
 	}
 	if j, err = r.start(ctx, name, args...); err != nil {
 		return j, false, err
 	}
 	var serr error
 	phases := restorePhases
-	if name == "dump" {
+	switch name {
+	case "dump":
 		phases = dumpPhases
+	case "migrate":
+		phases = migratePhases
 	}
 	switch {
 	case f.strike != nil && f.rule != nil:
@@ -146,27 +163,28 @@ func (r *round) under(ctx context.Context, f *fault, name string, args ...string
 	}
 	_, err = j.wait()
 	if f.rule != nil && f.strike == nil {
-		hit = r.proxy.Hits() > 0
+		hit = r.struck.proxy.Hits() > 0
 	}
-	r.proxy.SetRule(netfault.Rule{})
-	r.proxy.Resume()
+	r.struck.proxy.SetRule(netfault.Rule{})
+	r.struck.proxy.Resume()
 	r.tell("  hit: %t, exit code %d", hit, j.code)
 	if hit {
-		c := r.tally.of(name + ": " + f.name)
+		c := r.tally.of(f.title(name))
 		c.tried++
 		if j.code != 0 {
 			c.struck++
+			r.struckTimes++
 		}
-		r.met = append(r.met, name+": "+f.name)
+		r.met = append(r.met, f.title(name))
 	}
+	r.killed = r.killed || j.code == -1
 	return j, hit, errors.Join(err, serr)
 }
 
 // takeDump dumps until it is done. What was ended in the middle must never pass for a dump.
 func (r *round) takeDump(ctx context.Context) error {
-	r.database = "source"
 	args := []string{"dump", "--progress=json", "-j", fmt.Sprint(1 + r.rnd.IntN(4)), "-Z", []string{"none", "zstd:1", "zstd:3"}[r.rnd.IntN(3)],
-		"--segment-size", []string{"64kB", "64kB", "256kB", "1MB", "0"}[r.rnd.IntN(5)], r.dsn("source"), "-f", r.dump}
+		"--segment-size", []string{"64kB", "64kB", "256kB", "1MB", "0"}[r.rnd.IntN(5)], r.source.dsn(), "-f", r.dump}
 	for try := range 4 {
 		var f *fault
 		if try < 3 && r.rnd.IntN(5) > 0 {
@@ -206,17 +224,17 @@ func (r *round) unfinished(ctx context.Context, j *job) (whole bool, err error) 
 	if err := r.verified(ctx, 3); err != nil {
 		return false, err
 	}
-	if err := r.fresh(ctx, "target"); err != nil {
+	if err := r.target.fresh(ctx); err != nil {
 		return false, err
 	}
-	refused, err := r.start(ctx, "restore", "restore", "--progress=json", r.dump, r.dsn("target"))
+	refused, err := r.start(ctx, "restore", "restore", "--progress=json", r.dump, r.target.dsn())
 	if err != nil {
 		return false, err
 	}
 	if code, err := refused.wait(); err != nil || code != 3 {
 		return false, errors.Join(err, refused.failed("3: an unfinished dump"))
 	}
-	got, err := r.read(ctx, "target")
+	got, err := r.target.read(ctx)
 	if err == nil && len(got.lines) > 1 {
 		err = fmt.Errorf("a refused restore has made something: %q", got.lines)
 	}

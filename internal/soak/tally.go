@@ -33,14 +33,14 @@ func (t *tally) of(fault string) *count {
 
 // print shows the table of the whole run.
 func (t *tally) print(w io.Writer, seed uint64, rounds int, took time.Duration, good bool) {
-	fmt.Fprintf(w, "\n%-38s %7s %7s %9s\n", "fault", "tried", "struck", "survived")
+	fmt.Fprintf(w, "\n%-47s %7s %7s %9s\n", "fault", "tried", "struck", "survived")
 	var sum count
 	for _, name := range slices.Sorted(maps.Keys(t.faults)) {
 		c := t.faults[name]
-		fmt.Fprintf(w, "%-38s %7d %7d %9d\n", name, c.tried, c.struck, c.survived)
+		fmt.Fprintf(w, "%-47s %7d %7d %9d\n", name, c.tried, c.struck, c.survived)
 		sum.tried, sum.struck, sum.survived = sum.tried+c.tried, sum.struck+c.struck, sum.survived+c.survived
 	}
-	fmt.Fprintf(w, "%-38s %7d %7d %9d\n\n", "all", sum.tried, sum.struck, sum.survived)
+	fmt.Fprintf(w, "%-47s %7d %7d %9d\n\n", "all", sum.tried, sum.struck, sum.survived)
 	fmt.Fprint(w, "restores ended in phase:")
 	for _, name := range slices.Sorted(maps.Keys(t.phases)) {
 		fmt.Fprintf(w, " %s %d", name, t.phases[name])
