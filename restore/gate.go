@@ -14,6 +14,8 @@ type GateInfo struct {
 	N, Of   int           // Done is phase N of Of
 	Rows    int64         // that the target holds now, earlier runs of a resumed restore included
 	Bytes   int64         // of those rows
+	Took    time.Duration // Done, waits at gates left out
+	Nothing bool          // there was nothing to do in Done
 	Elapsed time.Duration // from the start of the restore, waits at gates included
 
 	Warnings []string // all so far
@@ -25,11 +27,11 @@ type GateInfo struct {
 type Gate func(ctx context.Context, at GateInfo) error
 
 // gate asks before the step behind done; what an earlier run has done already needs no word.
-func (j *job) gate(ctx context.Context, steps []step, done int, started time.Time) error {
+func (j *job) gate(ctx context.Context, steps []step, done int, started, begun time.Time) error {
 	if j.o.Gate == nil || done+1 >= len(steps) || j.finished(steps[done+1].name) {
 		return nil
 	}
-	info := GateInfo{Done: steps[done].name, Next: steps[done+1].name, N: done + 1, Of: len(steps), Elapsed: time.Since(started), Warnings: slices.Clone(j.sum.Warnings)}
+	info := GateInfo{Done: steps[done].name, Next: steps[done+1].name, N: done + 1, Of: len(steps), Elapsed: time.Since(started), Took: time.Since(begun), Nothing: j.idle(steps[done].name), Warnings: slices.Clone(j.sum.Warnings)}
 	for _, g := range j.sum.Gaps {
 		info.Gaps = append(info.Gaps, g.String())
 	}
@@ -41,6 +43,21 @@ func (j *job) gate(ctx context.Context, steps []step, done int, started time.Tim
 		return fmt.Errorf("before %s: %w", info.Next, err)
 	}
 	return ctx.Err()
+}
+
+// idle tells that a phase had nothing to do, as far as the plan shows it.
+func (j *job) idle(phase string) bool {
+	switch phase {
+	case PhaseData, PhaseProof, PhaseAnalyze:
+		return len(j.plan.tables) == 0
+	case PhaseSequences:
+		return len(j.plan.sequences) == 0
+	case PhaseMatViews:
+		return len(j.plan.matviews) == 0
+	case PhaseLargeObjects:
+		return !j.hasLargeObjects()
+	}
+	return false
 }
 
 // begin asks once whether to begin at all.

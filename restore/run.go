@@ -255,6 +255,7 @@ func (j *job) runSteps(ctx context.Context) error {
 	started := time.Now()
 	for i, s := range steps[:stop+1] {
 		j.phase, j.gaps = s.name, nil
+		begun := time.Now()
 		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
 		err := j.o.Control.Wait(ctx)
 		if err != nil {
@@ -280,7 +281,7 @@ func (j *job) runSteps(ctx context.Context) error {
 			j.watchLock(ctx, cancel)
 		}
 		j.letGo(steps[i+1:])
-		if err := j.gate(ctx, steps[:stop+1], i, started); err != nil {
+		if err := j.gate(ctx, steps[:stop+1], i, started, begun); err != nil {
 			return j.failed(canceled(ctx, err))
 		}
 	}

@@ -45,17 +45,22 @@ func New(o Options) *Program {
 }
 
 // Run shows the program until the operator leaves it, or ctx ends it at once. It restores the terminal and waits for no job. The error is
-// nil when the operator has left, [ErrAtOnce] without waiting for the job, or what a screen has ended the program with.
+// nil when the operator has left, [ErrAtOnce] without waiting for the job, or what a screen has ended the program with, or a
+// [*PanicError].
 func Run(ctx context.Context, o Options) error {
-	program := tea.NewProgram(New(o), tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithAltScreen(), tea.WithMouseCellMotion(), tea.WithoutSignalHandler())
+	program := tea.NewProgram(&guarded{p: New(o)}, tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithAltScreen(), tea.WithMouseCellMotion(), tea.WithoutSignalHandler())
 	// Not tea.WithContext: that leaves a reader behind, which would take what is typed afterwards.
 	ended := context.AfterFunc(ctx, func() { program.Send(quitMsg{context.Cause(ctx)}) })
 	defer ended()
 	model, err := program.Run()
-	if p, ok := model.(*Program); ok {
-		err = errors.Join(err, p.err)
+	g, ok := model.(*guarded)
+	if !ok {
+		return err
 	}
-	return err
+	if g.err != nil {
+		return errors.Join(g.err, err, g.p.err)
+	}
+	return errors.Join(err, g.p.err)
 }
 
 // Init implements tea.Model.
@@ -159,7 +164,7 @@ func (p *Program) keys(m tea.KeyMsg) tea.Cmd {
 			one.Type = tea.KeySpace
 		}
 		if c := p.key(one); c != nil {
-			cmds = append(cmds, c)
+			cmds = append(cmds, guard(c))
 		}
 	}
 	return tea.Sequence(cmds...)

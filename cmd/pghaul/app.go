@@ -45,12 +45,13 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 	return a.end(ctx, root.ExecuteContext(ctx))
 }
 
-// errInterrupted is the cause of a context that ctrl-c or a SIGTERM has ended.
+// errInterrupted is the cause of a context that ctrl-c, a SIGTERM or a lost terminal has ended.
 type errInterrupted struct{ signal os.Signal }
 
 func (e errInterrupted) Error() string { return e.signal.String() }
 
-// interrupt turns the first SIGINT or SIGTERM into a cancelled context, and the second into the end of the program.
+// interrupt turns the first SIGINT, SIGTERM or SIGHUP into a cancelled context, and the second SIGINT or SIGTERM into the end of the program. A terminal
+// that is lost cancels the job: who wants it to go on without one starts it under nohup, tmux or the like.
 type interrupt struct {
 	mu      sync.Mutex
 	say     func(string)
@@ -91,6 +92,9 @@ func (i *interrupt) context(stderr io.Writer) (context.Context, func()) {
 	signals := make(chan os.Signal, 2)
 	i.signals = signals
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup leaves it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		select {
@@ -100,10 +104,15 @@ func (i *interrupt) context(stderr io.Writer) (context.Context, func()) {
 		case <-done:
 			return
 		}
-		select {
-		case <-signals:
-			i.leave()
-		case <-done:
+		for {
+			select {
+			case s := <-signals:
+				if s != syscall.SIGHUP { // which a closed terminal sends more than once: by the kernel and by the shell
+					i.leave()
+				}
+			case <-done:
+				return
+			}
 		}
 	}()
 	return ctx, func() {

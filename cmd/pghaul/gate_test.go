@@ -40,7 +40,7 @@ func TestGatesAsk(t *testing.T) {
 		return b.String(), c.ProcessState.ExitCode()
 	}
 	said, code := run("\nwhat\nno\n") // on behind preflight, a word that is none, a no behind pre-data
-	for _, part := range []string{"preflight is done: 0 rows", "next, phase 2 of 8: pre-data (makes schemas", "pre-data is done", "next, phase 3 of 8: data (copies the rows", "Go on? yes or no: ",
+	for _, part := range []string{"preflight is done: 0 rows", "next, phase 2 of 8: pre-data (makes schemas", "pre-data is done: ", "next, phase 3 of 8: data (copies the rows", "Go on? yes or no: ",
 		"stopped here, as you said", "--resume goes on from there"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("%q is not said:\n%s", part, said)
@@ -50,8 +50,11 @@ func TestGatesAsk(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	said, code = run(strings.Repeat("y\n", 6), "--resume")
-	if code != exitDone || !strings.Contains(said, "proof is done: 2 rows") || !strings.Contains(said, "every row proven in 1 table") {
+	if code != exitDone || !strings.Contains(said, "proof is done: 2 rows") || !strings.Contains(said, "matviews is done: there was nothing to do; ") || !strings.Contains(said, "every row proven in 1 table") {
 		t.Errorf("exit code %d:\n%s", code, said)
+	}
+	if table, gate := strings.Index(said, "public.t: 2 rows"), strings.Index(said, "\ndata is done: "); table < 0 || gate < table {
+		t.Errorf("the table's line does not stand before the gate behind it:\n%s", said)
 	}
 	if got := pgtest.SQL(t, target, `SELECT count(*) FROM t`); got != "2" {
 		t.Errorf("%s rows", got)

@@ -298,7 +298,7 @@ func (s *session) gate(ctx context.Context, at restore.GateInfo) error {
 		return s.screen.gate(ctx, at)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s is done: %s, %s, %s s since the start\n", at.Done, show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), seconds(at.Elapsed))
+	fmt.Fprintf(&b, "\n%s\n", gateDone(at))
 	for _, w := range at.Warnings[min(s.warned, len(at.Warnings)):] {
 		fmt.Fprintf(&b, "warning: %s\n", show.Line(w))
 	}
@@ -319,6 +319,15 @@ func (s *session) gate(ctx context.Context, at restore.GateInfo) error {
 			return errStopped
 		}
 	}
+}
+
+// gateDone is what was done before a gate, in one line.
+func gateDone(at restore.GateInfo) string {
+	what := fmt.Sprintf("%s, %s, in %s s", show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), seconds(at.Took))
+	if at.Nothing {
+		what = "there was nothing to do"
+	}
+	return fmt.Sprintf("%s is done: %s; %s s since the start", at.Done, what, seconds(at.Elapsed))
 }
 
 // phaseMeaning says what a phase does, for the gate before it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/progress"
@@ -29,10 +30,11 @@ type screenJob struct {
 	panic   any   // likewise: what the job has panicked with
 
 	mu     sync.Mutex
-	asked  *question // nil: none
-	lines  *session  // asks where there is no screen any more
-	n      int       // of questions
-	warned int       // warnings that gates have shown
+	asked  *question   // nil: none
+	lines  *session    // asks where there is no screen any more
+	n      int         // of questions
+	long   *time.Timer // of a pause, until it is worth a warning; nil: there is none
+	warned int         // warnings that gates have shown
 }
 
 // question is one that the job asks the operator.
@@ -74,10 +76,45 @@ func (j *screenJob) Err() error {
 }
 
 // Pause implements [tui.JobControl], as do the methods that follow.
-func (j *screenJob) Pause() { j.control.Pause() }
+func (j *screenJob) Pause() {
+	j.control.Pause()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.long == nil {
+		j.long = time.AfterFunc(longPause, j.warnOfPause)
+	}
+}
 
 // Resume goes on.
-func (j *screenJob) Resume() { j.control.Resume() }
+func (j *screenJob) Resume() {
+	j.control.Resume()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.long != nil {
+		j.long.Stop()
+		j.long = nil
+	}
+}
+
+// longPause is how long a job stands still before its operator is told what that costs.
+const longPause = 5 * time.Minute
+
+// warnOfPause says what a job holds while it stands still.
+func (j *screenJob) warnOfPause() {
+	if !j.Paused() || j.ran() {
+		return
+	}
+	what := "its transactions stay open, so that the target's vacuum removes no rows that die meanwhile"
+	switch j.task.tracker.Snapshot().Job {
+	case "dump":
+		what = "its snapshot is held, so that the server's vacuum removes no rows that die meanwhile, and its tables cannot be altered"
+	case "migrate":
+		what = "the source's snapshot is held until all rows are copied, so that vacuum removes no rows that die meanwhile (on the target, too), and the tables cannot be altered"
+	case "verify":
+		return // holds nothing
+	}
+	j.task.tracker.Warn("paused for %s: %s; a proxy or a firewall may cut sessions that stand still", show.Clock(longPause), what)
+}
 
 // Paused tells whether the job stands still.
 func (j *screenJob) Paused() bool { return j.control.Paused() }
@@ -109,7 +146,7 @@ func (j *screenJob) confirm(ctx context.Context, text, word string) (bool, error
 // gate waits at a boundary between two phases.
 func (j *screenJob) gate(ctx context.Context, at restore.GateInfo) error {
 	g := tui.Gate{Title: "before " + at.Next}
-	g.Done = append(g.Done, fmt.Sprintf("%s: %s, %s, %s s since the start", at.Done, show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), seconds(at.Elapsed)))
+	g.Done = append(g.Done, gateDone(at))
 	for _, w := range at.Warnings[min(j.warned, len(at.Warnings)):] {
 		g.Done = append(g.Done, "warning: "+w)
 	}
@@ -295,8 +332,12 @@ func (a *app) afterScreen(shown error, j *screenJob) error {
 		a.interrupt.leave()
 	case shown != nil && !errors.Is(shown, context.Canceled):
 		fmt.Fprintf(a.stderr, "pghaul: the terminal UI has ended: %s\n", show.Line(firstLine(shown.Error())))
+		var broke *tui.PanicError
+		if errors.As(shown, &broke) && a.verbose {
+			fmt.Fprintf(a.stderr, "%s\n", broke.Stack)
+		}
 	}
-	j.control.Resume() // nobody is left who could
+	j.Resume() // nobody is left who could
 	select {
 	case <-j.done:
 	default:

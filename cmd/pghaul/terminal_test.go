@@ -20,10 +20,10 @@ import (
 )
 
 // built builds the program as users get it, for what a copy of the test binary would not show.
-func built(t *testing.T) string {
+func built(t *testing.T, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pghaul")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", path, ".")...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return path
@@ -169,11 +169,14 @@ func held(t *testing.T, args ...string) (c *exec.Cmd, stderr *bytes.Buffer, rele
 }
 
 func TestInterruptCancels(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "dump")
 		c, stderr, release := held(t, "-f", dir)
 		if err := c.Process.Signal(signal); err != nil {
 			t.Fatal(err)
+		}
+		if signal == syscall.SIGHUP { // the shell's, behind the kernel's: the program may have ended already
+			_ = c.Process.Signal(signal)
 		}
 		err := c.Wait()
 		release()

@@ -185,6 +185,9 @@ func (c *Conn) sessionSettings(o Options) string {
 		"default_transaction_isolation = 'read committed'", "default_transaction_deferrable = off",
 		"statement_timeout = 0", "lock_timeout = 0", "idle_in_transaction_session_timeout = 0",
 	}
+	if c.Version >= 120000 { // a job that its operator has paused takes nothing for hours
+		set = append(set, "tcp_user_timeout = 0")
+	}
 	if c.Version >= 140000 {
 		set = append(set, "idle_session_timeout = 0")
 	}

@@ -58,7 +58,7 @@ func TestSessionSettings(t *testing.T) {
 	for range 20 { // a timeout that comes now and then must never come
 		c := connect(t, dsn, pg.Options{Purpose: pg.ForData})
 		for name, want := range map[string]string{
-			"statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", "idle_session_timeout": "0", "default_transaction_read_only": "off",
+			"statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", "idle_session_timeout": "0", "tcp_user_timeout": "0", "default_transaction_read_only": "off",
 			"default_transaction_isolation": "read committed", "default_transaction_deferrable": "off", "search_path": `""`, "DateStyle": "ISO, DMY", "IntervalStyle": "postgres", "TimeZone": "UTC", "array_nulls": "on",
 			"row_security": "off", "bytea_output": "hex", "xmloption": "content", "extra_float_digits": "3", "standard_conforming_strings": "on", "quote_all_identifiers": "off",
 			"synchronize_seqscans": "off", "max_parallel_workers_per_gather": "0", "client_encoding": "UTF8", "client_min_messages": "warning", "application_name": "pghaul",

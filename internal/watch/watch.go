@@ -95,6 +95,11 @@ func (ob *Observer) run() {
 func (ob *Observer) look() {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
+	ob.tell()
+}
+
+// tell tells what is new. The lock is held.
+func (ob *Observer) tell() {
 	var news []progress.Event
 	news, ob.seen = ob.tracker.Events(ob.seen)
 	s := ob.tracker.Snapshot()
@@ -108,7 +113,6 @@ func (ob *Observer) look() {
 func (ob *Observer) Stop() {
 	close(ob.quit)
 	<-ob.ended
-	ob.look()
 	ob.Pause(func() {})
 }
 
@@ -121,10 +125,11 @@ func (ob *Observer) Say(text string) {
 	}
 }
 
-// Pause runs f while nothing is drawn, so that it can ask a question on the terminal.
+// Pause tells what has happened so far and runs f while nothing is drawn, so that it can ask a question on the terminal: behind what it is about.
 func (ob *Observer) Pause(f func()) {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
+	ob.tell()
 	for _, v := range ob.views {
 		v.clear()
 	}

@@ -66,6 +66,22 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+// A question stands behind what it is about, however soon after that it is asked.
+func TestQuestionIsAskedBehindTheNews(t *testing.T) {
+	for _, mode := range []Mode{Plain, Bar} {
+		out := watched(t, Options{Mode: mode}, func(tr *progress.Tracker, ob *Observer) {
+			tr.StartPhase("data", 1, 2)
+			tb := tr.AddTable(progress.TableInfo{Name: "public.orders"})
+			tb.StartSegment()
+			tb.EndSegment(nil)
+			ob.Pause(func() { tr.StartPhase("asked", 2, 2); ob.views[0].say("Go on?") })
+		}, nil)
+		if table, question := strings.Index(out, "public.orders: 0 rows"), strings.Index(out, "Go on?"); table < 0 || question < table {
+			t.Errorf("%s: %q", mode, out)
+		}
+	}
+}
+
 func TestPlain(t *testing.T) {
 	want := `00:00 phase 1 of 3: preflight A
 00:01 phase 2 of 3: data
