@@ -9,7 +9,7 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
 TABLES ?= 1000,10000,100000
 
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench soak screens generate cases clean
+.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench growth scale soak screens generate cases clean
 
 build: ## the program, in bin/
 	go build -o $(BIN) ./cmd/pghaul
@@ -45,6 +45,9 @@ reproducible: ## two builds of the release binary, which must be the same bytes
 
 bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
 	go run ./internal/bench -pghaul $(BIN)
+
+growth: setup build ## time and memory by connections, rows, columns and size of fields
+	go run ./internal/bench -pghaul $(BIN) -growth
 
 scale: setup build ## time and memory by the number of tables: TABLES=1000,10000,100000
 	go run ./internal/bench -pghaul $(BIN) -tables $(TABLES)
