@@ -73,7 +73,7 @@ func (b *bench) grow(ctx context.Context) error {
 func (b *bench) growing() error {
 	fmt.Printf("scale %g, medians of %d, PostgreSQL of %s; memory is of pghaul alone\n", b.scale, b.rounds, b.cluster.BinDir())
 	for _, w := range ways(b.scale) {
-		fmt.Printf("\n%s: seconds, seconds per %s, resident MiB\n", w.what, w.unit)
+		fmt.Printf("\n%s: seconds (of dump and restore the data phase), seconds per %s, resident MiB\n", w.what, w.unit)
 		fmt.Printf("%14s  %24s  %24s  %24s\n", "", "dump -Z none", "verify", "restore")
 		for _, s := range w.steps {
 			if err := b.growStep(s); err != nil {
@@ -100,7 +100,7 @@ func (b *bench) growStep(s step) error {
 		jobs = b.jobs
 	}
 	j, dir := fmt.Sprint(jobs), filepath.Join(b.work, "grow")
-	dump := &result{name: "dump", measured: b.ours("dump", b.cluster.DSN("bench"), "-f", dir, "-j", j, "-Z", "none"), prepare: func() error { return os.RemoveAll(dir) }}
+	dump := &result{name: "dump", phase: "data", measured: b.ours("dump", b.cluster.DSN("bench"), "-f", dir, "-j", j, "-Z", "none"), prepare: func() error { return os.RemoveAll(dir) }}
 	verify := &result{name: "verify", measured: b.ours("verify", dir, "-j", j)}
 	restore := &result{name: "restore", phase: "data", prepare: b.fresh, measured: b.ours("restore", dir, b.cluster.DSN("target"), "-j", j, "--yes", "--no-prove", "--no-analyze")}
 	for range b.rounds {
