@@ -76,6 +76,23 @@ func TestMapPublicAndSwap(t *testing.T) {
 	}
 }
 
+// TestMapAndClean: what bears the name of a table that comes under another one is not dropped for it.
+func TestMapAndClean(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a AS SELECT 1 AS x; CREATE TABLE b AS SELECT 2 AS x`))
+	target := pgtest.DB(t, `CREATE TABLE a AS SELECT 7 AS x; CREATE TABLE b AS SELECT 8 AS x`)
+	o := options(t, dir, target)
+	o.Clean, o.Map = true, []string{"a=c"}
+	refusal(t, o, "preflight A", "public.a", "--clean would drop it for good")
+	if got := pgtest.SQL(t, target, `SELECT (SELECT x FROM a), (SELECT x FROM b)`); got != "7|8" {
+		t.Error(got)
+	}
+	pgtest.SQL(t, target, `ALTER TABLE a RENAME TO mine`)
+	mustRestore(t, o)
+	if got := pgtest.SQL(t, target, `SELECT (SELECT x FROM mine), (SELECT x FROM b), (SELECT x FROM c)`); got != "7|2|1" {
+		t.Error(got)
+	}
+}
+
 // TestMapPublicInterrupted: killed between the new names and the new schema public, a restore makes that when it goes on.
 func TestMapPublicInterrupted(t *testing.T) {
 	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a AS SELECT 1 AS x`))

@@ -29,6 +29,7 @@ func (j *job) orderTables(ctx context.Context, f *findings) error {
 	if err != nil {
 		return err
 	}
+	told := map[[2]*loadTable]bool{} // child and parent: partitions may be thousands on both sides
 	for _, k := range keys {
 		for _, parent := range byOID[k.To] {
 			parent.freeze = false // its TRUNCATE would be refused
@@ -40,7 +41,8 @@ func (j *job) orderTables(ctx context.Context, f *findings) error {
 			for _, child := range byOID[k.From] {
 				for _, parent := range byOID[k.To] {
 					// A partition has its root's key to the root itself too: that one is looked at below.
-					if child != parent && child.target.Root != k.To && !slices.Contains(child.after, parent) {
+					if pair := [2]*loadTable{child, parent}; child != parent && child.target.Root != k.To && !told[pair] {
+						told[pair] = true
 						child.after = append(child.after, parent)
 					}
 				}
@@ -150,6 +152,8 @@ func (j *job) emptied(ctx context.Context) (oids, whole map[uint32]bool, err err
 	for _, t := range own {
 		names[t.OID] = true
 	}
+	slices.Sort(roots)
+	roots = slices.Compact(roots) // each partition has named its own
 	leaves, err := j.leader.Leaves(ctx, roots)
 	if err != nil {
 		return nil, nil, err

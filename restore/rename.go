@@ -127,7 +127,11 @@ func (j *job) checkTableRenames(ctx context.Context, f *findings) error {
 		}
 	}
 	for from, to := range sortedTables(m) {
-		if found[from] != nil && !j.o.Clean {
+		switch {
+		case found[from] == nil:
+		case j.o.Clean: // which drops by the dump's names: nothing would come into the place of this one
+			f.bad(from.String(), "to be made, and renamed to "+to.String(), "exists already, and --clean would drop it for good", "rename the table that is there first, or restore the rows alone with --data-only")
+		default:
 			f.once(from.String(), "to be made", "exists already", "restore into an empty database, or only the rows with --data-only")
 		}
 		if _, leaves := m.tables[to]; found[to] != nil && !leaves {
