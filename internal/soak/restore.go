@@ -21,7 +21,47 @@ func (r *round) restoreArgs(resume bool) []string {
 	if r.rowsOnly {
 		args = append(args, "--data-only", "--on-existing=truncate", "--yes")
 	}
-	return append(args, r.dump, r.target.dsn())
+	return append(r.manner(args), r.dump, r.target.dsn())
+}
+
+// manner adds the options that a restore and a migrate share.
+func (r *round) manner(args []string) []string {
+	if r.mapped {
+		args = append(args, "--map", "public=moved")
+	}
+	if r.clean {
+		args = append(args, "--clean")
+		if !r.isMigrate {
+			args = append(args, "--yes")
+		}
+	}
+	return args
+}
+
+// moveBack undoes a --map: the old schema must be empty, and what it held is in the new one.
+func (r *round) moveBack(ctx context.Context) error {
+	if !r.mapped {
+		return nil
+	}
+	c, err := pgx.Connect(ctx, r.target.direct())
+	if err != nil {
+		return err
+	}
+	defer hangUp(ctx, c)
+	var moved bool
+	if err := c.QueryRow(ctx, "SELECT to_regnamespace('moved') IS NOT NULL").Scan(&moved); err != nil || !moved {
+		return err
+	}
+	_, err = c.Exec(ctx, "DROP SCHEMA public; ALTER SCHEMA moved RENAME TO public")
+	return err
+}
+
+// readTarget gives the target's state, under the source's names.
+func (r *round) readTarget(ctx context.Context) (*state, error) {
+	if err := r.moveBack(ctx); err != nil {
+		return nil, err
+	}
+	return r.target.read(ctx)
 }
 
 // restoreIt restores until it is done.
@@ -29,11 +69,22 @@ func (r *round) restoreIt(ctx context.Context) error {
 	if err := r.target.fresh(ctx); err != nil {
 		return err
 	}
-	if r.rowsOnly = r.rnd.IntN(5) == 0; r.rowsOnly {
+	switch r.rnd.IntN(5) {
+	case 0:
+		r.rowsOnly = true
 		r.tell("rows alone, into tables that hold some")
 		if err := r.makeTables(ctx); err != nil {
 			return err
 		}
+	case 1:
+		r.mapped = true
+		r.tell("into another schema")
+	case 2:
+		if err := r.untilDone(ctx, "restore", func() *fault { return nil }); err != nil {
+			return err
+		}
+		r.clean = true
+		r.tell("and again, in place of what is there")
 	}
 	return r.untilDone(ctx, "restore", func() *fault { return randomFault(r.rnd, false) })
 }
@@ -114,11 +165,14 @@ func (r *round) done(ctx context.Context, j *job) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	got, err := r.target.read(ctx)
+	if resumable {
+		return false, j.failed("0: nothing was in its way")
+	}
+	got, err := r.readTarget(ctx)
 	if err != nil {
 		return false, err
 	}
-	if !resumable && r.wanted().differs(got) == nil {
+	if r.wanted().differs(got) == nil {
 		r.tell("  it was done already")
 		return true, nil
 	}

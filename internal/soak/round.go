@@ -35,6 +35,8 @@ type round struct {
 	met         []string // names of the faults of this round
 	want        *state
 	rowsOnly    bool // the target has tables already, with rows to be removed
+	mapped      bool // schema public goes by another name
+	clean       bool // the target holds it all already, to be dropped first
 	story       strings.Builder
 }
 
@@ -73,7 +75,7 @@ func (r *round) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	got, err := r.target.read(ctx)
+	got, err := r.readTarget(ctx)
 	if err == nil {
 		err = errors.Join(r.wanted().differs(got), r.nothingLeft(ctx))
 	}
@@ -85,11 +87,10 @@ func (r *round) run(ctx context.Context) (err error) {
 	}
 	r.tally.tables, r.tally.rows = r.tally.tables+got.tables, r.tally.rows+got.rows
 	kind := ""
-	switch {
-	case r.isMigrate:
-		kind = ", migrated"
-	case r.rowsOnly:
-		kind = ", rows only"
+	for text, is := range map[string]bool{", migrated": r.isMigrate, ", rows only": r.rowsOnly, ", another schema": r.mapped, ", in place": r.clean} {
+		if is {
+			kind += text
+		}
 	}
 	fmt.Printf("seed %d: %d tables, %d rows equal after %.1f s%s; %s\n", r.seed, got.tables, got.rows, time.Since(began).Seconds(), kind, strings.Join(r.met, ", "))
 	return os.RemoveAll(r.dir)
@@ -185,6 +186,7 @@ func (r *round) under(ctx context.Context, f *fault, name string, args ...string
 func (r *round) takeDump(ctx context.Context) error {
 	args := []string{"dump", "--progress=json", "-j", fmt.Sprint(1 + r.rnd.IntN(4)), "-Z", []string{"none", "zstd:1", "zstd:3"}[r.rnd.IntN(3)],
 		"--segment-size", []string{"64kB", "64kB", "256kB", "1MB", "0"}[r.rnd.IntN(5)], r.source.dsn(), "-f", r.dump}
+	over := false
 	for try := range 4 {
 		var f *fault
 		if try < 3 && r.rnd.IntN(5) > 0 {
@@ -200,22 +202,33 @@ func (r *round) takeDump(ctx context.Context) error {
 		if !hit {
 			return j.failed("0: nothing was in its way")
 		}
-		if whole, err := r.unfinished(ctx, j); whole || err != nil {
+		if whole, err := r.unfinished(ctx, j, over); whole || err != nil {
 			return err
 		}
 		if err := r.sessionsEnd(ctx); err != nil {
 			return err
+		}
+		if _, err := os.Stat(r.dump); err == nil {
+			if r.rnd.IntN(2) > 0 {
+				if err := os.RemoveAll(r.dump); err != nil {
+					return err
+				}
+			} else if !over {
+				r.tell("what is left of it is for pghaul to remove")
+				over, args = true, append(args, "--overwrite-unfinished")
+			}
 		}
 	}
 	return errors.New("an undisturbed dump was never reached")
 }
 
 // unfinished looks at what a dump that failed has left. One that died behind its last step is whole, and may say so.
-func (r *round) unfinished(ctx context.Context, j *job) (whole bool, err error) {
+// over: an earlier one had left something, which it may not have come to remove.
+func (r *round) unfinished(ctx context.Context, j *job, over bool) (whole bool, err error) {
 	if _, err := os.Stat(r.dump); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	if j.code != -1 {
+	if j.code != -1 && !over {
 		return false, fmt.Errorf("dump ended with code %d and left %s", j.code, r.dump)
 	}
 	if _, err := os.Stat(filepath.Join(r.dump, "manifest.json")); err == nil {
@@ -238,7 +251,7 @@ func (r *round) unfinished(ctx context.Context, j *job) (whole bool, err error) 
 	if err == nil && len(got.lines) > 1 {
 		err = fmt.Errorf("a refused restore has made something: %q", got.lines)
 	}
-	return false, errors.Join(err, os.RemoveAll(r.dump))
+	return false, err
 }
 
 // wanted is what the target must hold.
