@@ -34,6 +34,14 @@ func (j *job) checkClean(ctx context.Context, f *findings) error {
 	if len(there) > 0 {
 		f.warn(object, "", fmt.Sprintf("%d relations are there and will be dropped with all their rows, and made again: %s", len(there), someOf(there)), "")
 	}
+	extensions, err := j.droppedExtensions(ctx)
+	if err != nil {
+		return err
+	}
+	if len(extensions) > 0 {
+		f.warn(object, "", fmt.Sprintf("%d extensions are there and will be dropped with all that is theirs, the rows of their tables too, and made again: %s", len(extensions), someOf(extensions)),
+			"--exclude-extension leaves them as they are")
+	}
 	if len(missing) > 0 && !j.o.IfExists {
 		f.warn(object, "", fmt.Sprintf("%d relations that are to be dropped are not there: %s", len(missing), someOf(missing)), "--if-exists says nothing of that")
 	}
@@ -65,6 +73,26 @@ func (j *job) droppedRelations() (names []pg.Qualified) {
 		}
 	}
 	return names
+}
+
+// droppedExtensions are those of the chosen extensions that are there.
+func (j *job) droppedExtensions(ctx context.Context) (names []string, err error) {
+	installed, err := j.leader.Extensions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chosen, dropped := map[format.Name]bool{}, j.drops()
+	for _, e := range j.archive.entries {
+		if e.Desc == "EXTENSION" && dropped(e) {
+			chosen[format.Name(e.Name)] = true
+		}
+	}
+	for _, x := range installed {
+		if chosen[x.Name] {
+			names = append(names, string(x.Name))
+		}
+	}
+	return names, nil
 }
 
 // checkPartitions refuses to drop a table that has partitions which are not among what is made again: they and their rows would go with it, for good, and

@@ -111,6 +111,28 @@ func TestCleanPartitions(t *testing.T) {
 	}
 }
 
+// TestCleanExtensions: an extension goes with its members, which is said; left out, it stays, and what needs it is made with it.
+func TestCleanExtensions(t *testing.T) {
+	dir := takeDump(t, pgtest.DB(t, `CREATE EXTENSION hstore; CREATE TABLE a (h hstore); INSERT INTO a VALUES ('x=>1')`))
+	target := pgtest.DB(t, `CREATE EXTENSION hstore; CREATE TABLE a (h hstore)`)
+	const born = `SELECT oid FROM pg_extension WHERE extname = 'hstore'`
+	before := pgtest.SQL(t, target, born)
+	o := options(t, dir, target)
+	o.Clean, o.ExcludeExtensions = true, []string{"hstore"}
+	sum := mustRestore(t, o)
+	if text := strings.Join(sum.Warnings, "\n"); strings.Contains(text, "extensions are there") || len(sum.Gaps) > 0 || pgtest.SQL(t, target, born) != before {
+		t.Errorf("left out: %q, %+v", text, sum.Gaps)
+	}
+	o.ExcludeExtensions = nil
+	sum = mustRestore(t, o)
+	if text := strings.Join(sum.Warnings, "\n"); !strings.Contains(text, "1 extensions are there and will be dropped") || len(sum.Gaps) > 0 || pgtest.SQL(t, target, born) == before {
+		t.Errorf("%q, %+v", text, sum.Gaps)
+	}
+	if got := pgtest.SQL(t, target, `SELECT h -> 'x' FROM a`); got != "1" {
+		t.Error(got)
+	}
+}
+
 // TestResumeDestroysNothing: what an interrupted restore has loaded is in no danger from options that it was not started with.
 func TestResumeDestroysNothing(t *testing.T) {
 	dir := takeDump(t, pgtest.DB(t, `CREATE TABLE a AS SELECT generate_series(1, 10) AS x`))
