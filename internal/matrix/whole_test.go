@@ -212,11 +212,11 @@ func stockTarget(t *testing.T, source, name string, from, to *pgcluster.Cluster,
 }
 
 // carryAll makes a source database of a script and brings it over in each way.
-func carryAll(t *testing.T, name, script string, from, to *pgcluster.Cluster, bin string) {
+func carryAll(t *testing.T, name, script string, from, to *pgcluster.Cluster, bin string, provider ...string) {
 	t.Helper()
 	source := from.DSN("whole_" + name + "_source")
 	if databases := pgtest.SQL(t, from.DSN("postgres"), `SELECT count(*) FROM pg_database WHERE datname = 'whole_`+name+`_source'`); databases == "0" {
-		pgtest.SQL(t, from.DSN("postgres"), `CREATE DATABASE whole_`+name+`_source TEMPLATE template0`)
+		pgtest.SQL(t, from.DSN("postgres"), `CREATE DATABASE whole_`+name+`_source TEMPLATE template0 `+strings.Join(provider, " "))
 		pgtest.SQL(t, source, script)
 	}
 	stock := stockTarget(t, source, "whole_"+name+"_source", from, to, bin)
@@ -238,16 +238,29 @@ func fidelity(t *testing.T) string {
 	return strings.ReplaceAll(string(sql), "COMPRESSION lz4", "COMPRESSION pglz") // the fetched servers are built without lz4
 }
 
+// sorted is the script of a database whose order of rows tells what its locale is.
+const sorted = `CREATE TABLE words (w text); INSERT INTO words VALUES ('a'), ('B'), ('ä'), ('z'), ('10'), ('9'), ('ß'); CREATE INDEX ON words (w); CREATE MATERIALIZED VIEW ordered AS SELECT string_agg(w, ' ' ORDER BY w), max(upper(w)) FROM words;
+CREATE TABLE by_word (w text, n int GENERATED ALWAYS AS IDENTITY) PARTITION BY RANGE (w); CREATE TABLE by_word_1 PARTITION OF by_word FOR VALUES FROM (MINVALUE) TO ('b'); CREATE TABLE by_word_2 PARTITION OF by_word DEFAULT; INSERT INTO by_word (w) SELECT w FROM words;
+CREATE TABLE counted (n int PRIMARY KEY, w text UNIQUE); INSERT INTO counted SELECT n, w || n FROM by_word; CREATE SEQUENCE counts; CREATE INDEX by_upper ON counted (upper(w));`
+
 // TestWhole: whole databases from the installed server to newer majors, with the newer major's own pg_dump and pg_restore.
 func TestWhole(t *testing.T) {
-	for _, major := range []int{17, 18} {
-		t.Run(fmt.Sprintf("%d to %d", actual(local), major), func(t *testing.T) {
-			if major < actual(local) {
-				t.Skipf("*** the installed server is newer than %d ***", major)
+	for _, p := range []pair{{local, 17}, {local, 18}, {17, 18}} {
+		t.Run(p.String(), func(t *testing.T) {
+			if p.to < actual(p.from) {
+				t.Skipf("*** the installed server is newer than %d ***", p.to)
 			}
-			bin := tools(t, major)
-			from, to := wholeServer(t, local), wholeServer(t, major)
-			t.Run("fidelity", func(t *testing.T) { carryAll(t, "fidelity", fidelity(t), from, to, bin) })
+			bin := tools(t, p.to)
+			from, to := wholeServer(t, p.from), wholeServer(t, p.to)
+			t.Run("fidelity", func(t *testing.T) {
+				carryAll(t, fmt.Sprintf("fidelity_%d", actual(p.from)), fidelity(t), from, to, bin)
+			})
+			if p.from != local {
+				return
+			}
+			t.Run("icu", func(t *testing.T) {
+				carryAll(t, "icu", sorted, from, to, bin, `LOCALE_PROVIDER icu ICU_LOCALE 'de-u-kn-true'`)
+			})
 			for _, name := range pgtest.Datasets {
 				t.Run(name, func(t *testing.T) { carryAll(t, name, pgtest.Dataset(t, name), from, to, bin) })
 			}
@@ -255,11 +268,24 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestNewest: a database with what the newest majors brought, within the newest.
+// TestNewest: databases with what the newest majors brought, within the newest.
 func TestNewest(t *testing.T) {
 	bin := tools(t, newest)
 	cluster := wholeServer(t, newest)
-	carryAll(t, "newest", `\i testdata/newest.sql`, cluster, cluster, bin)
+	for name, provider := range map[string]string{
+		"libc":    ``,
+		"builtin": `LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			carryAll(t, "newest_"+name, `\i testdata/newest.sql`, cluster, cluster, bin, provider)
+		})
+	}
+	for name, provider := range map[string]string{
+		"plain": `LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C'`,
+		"rules": `LOCALE_PROVIDER icu ICU_LOCALE 'de' ICU_RULES '&a < z'`,
+	} {
+		t.Run(name, func(t *testing.T) { carryAll(t, "sorted_"+name, sorted, cluster, cluster, bin, provider) })
+	}
 }
 
 // TestKeyThatCannotBeWhole: where a key WITHOUT OVERLAPS of a partitioned table cannot be made for all partitions at once, because another key points to a
