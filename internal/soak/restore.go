@@ -86,7 +86,10 @@ func (r *round) restoreIt(ctx context.Context) error {
 		r.clean = true
 		r.tell("and again, in place of what is there")
 	}
-	return r.untilDone(ctx, "restore", func() *fault { return randomFault(r.rnd, false) })
+	if err := r.untilDone(ctx, "restore", func() *fault { return randomFault(r.rnd, false) }); err != nil || r.rowsOnly || r.mapped || r.rnd.IntN(2) > 0 {
+		return err
+	}
+	return r.singleFiles(ctx)
 }
 
 // untilDone loads the target until it is done: under some faults, then undisturbed.

@@ -105,7 +105,11 @@ func (r *round) makeSource(ctx context.Context) error {
 		return err
 	}
 	defer hangUp(ctx, c)
-	schema := randomSchema(r.rnd)
+	rows := dumpRows
+	if r.isMigrate {
+		rows = migrateRows
+	}
+	schema := randomSchema(r.rnd, rows)
 	if r.mayCrash {
 		for i := range schema {
 			schema[i] = strings.ReplaceAll(schema[i], "UNLOGGED ", "")
@@ -127,6 +131,9 @@ func (r *round) makeSource(ctx context.Context) error {
 	return err
 }
 
+// drag is what a slow network adds to each answer.
+const drag = 300 * time.Microsecond
+
 // under runs the program while a fault is due; nil: none. hit tells that it came.
 func (r *round) under(ctx context.Context, f *fault, name string, args ...string) (j *job, hit bool, err error) {
 	r.struck = r.target
@@ -142,8 +149,11 @@ func (r *round) under(ctx context.Context, f *fault, name string, args ...string
 		return j, false, err
 	}
 	r.tell("%s under: %s", name, f)
-	if f.rule != nil {
+	switch {
+	case f.rule != nil:
 		r.struck.proxy.SetRule(*f.rule)
+	case r.isMigrate:
+		r.struck.proxy.SetRule(netfault.Rule{Delay: drag}) // so that there is something to strike
 	}
 	if j, err = r.start(ctx, name, args...); err != nil {
 		return j, false, err

@@ -32,7 +32,7 @@ func TestRounds(t *testing.T) {
 func TestSameSeed(t *testing.T) {
 	make := func(seed uint64) (all []string) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		all = randomSchema(r)
+		all = randomSchema(r, dumpRows)
 		for i := range 20 {
 			all = append(all, randomFault(r, i%2 == 0).String())
 		}
