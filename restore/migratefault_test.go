@@ -378,6 +378,32 @@ func TestMigrateCopiesLargeObjectsAgain(t *testing.T) {
 	}
 }
 
+// TestMigrateSaysThatLargeObjectsGo: what an interrupted run has made can't be told from what others have made since.
+func TestMigrateSaysThatLargeObjectsGo(t *testing.T) {
+	source, target := pgtest.DB(t, segmented, `SELECT lo_from_bytea(1001, '\x01020304')`), pgtest.DB(t)
+	stopped := errors.New("stopped")
+	m := migrating(t, source, target)
+	m.to.Gate = func(_ context.Context, at restore.GateInfo) error {
+		if at.Next == restore.PhaseSequences {
+			return stopped
+		}
+		return nil
+	}
+	if _, err := m.run(t.Context()); !errors.Is(err, stopped) {
+		t.Fatalf("error %v", err)
+	}
+	pgtest.SQL(t, target, `UPDATE pghaul_journal.phase SET finished = NULL WHERE name = 'large-objects'; SELECT lo_from_bytea(4711, '\x07')`)
+	m = migrating(t, source, target)
+	m.to.Resume = true
+	sum := m.must(t)
+	if text := strings.Join(sum.Warnings, "\n"); !strings.Contains(text, "all its large objects, 2 of them, will be removed") {
+		t.Errorf("warnings %q", text)
+	}
+	if got := pgtest.SQL(t, target, `SELECT string_agg(oid::text, ' ') FROM pg_largeobject_metadata`); got != "1001" {
+		t.Errorf("large objects %s", got)
+	}
+}
+
 // TestMigrateShowsBothServers: what the backends of both sides wait for stands beside the stages.
 func TestMigrateShowsBothServers(t *testing.T) {
 	source, target := pgtest.DB(t, `CREATE TABLE slow AS SELECT g AS id FROM generate_series(1, 30) g`), pgtest.DB(t)

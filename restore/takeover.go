@@ -55,12 +55,28 @@ func (j *job) discardCopied(ctx context.Context, f *findings) error {
 	if n := len(j.journal.filled); n > 0 {
 		f.warn(object, "the snapshot of the interrupted run is gone", fmt.Sprintf("its rows, in %d tables, will be deleted, and all rows copied again", n), "")
 	}
+	if err := j.warnOfUnlink(ctx, f, object); err != nil {
+		return err
+	}
 	j.copyAgain = true
 	j.journal.segments = map[string]journalSegment{}
 	for _, phase := range []string{PhaseData, PhaseLargeObjects, PhaseSequences, PhaseProof} {
 		delete(j.journal.phases, phase)
 	}
 	return nil
+}
+
+// warnOfUnlink says that large objects go whose maker nobody knows: the target had none before, but others may have made some since.
+func (j *job) warnOfUnlink(ctx context.Context, f *findings, object string) error {
+	if !j.journal.begun[phaseNoLargeObjects] {
+		return nil
+	}
+	n, err := j.leader.LargeObjects(ctx)
+	if n > 0 {
+		f.warn(object, "the snapshot of the interrupted run is gone", fmt.Sprintf("all its large objects, %d of them, will be removed, for there were none before that run; and copied again", n),
+			"save those that somebody else has made since")
+	}
+	return err
 }
 
 // phaseNoLargeObjects is noted as a phase of its own when the target had no large objects before: all that there are later are ours.
