@@ -29,7 +29,7 @@ test-matrix: setup ## rows between servers of all majors, which npm fetches; who
 	PGHAUL_MATRIX=all go test -count=1 -timeout 20m ./internal/matrix
 
 race: setup ## the tests alone
-	go test -race -timeout 10m ./...
+	go test -race -timeout 18m ./...
 
 fuzz: ## every fuzzer; FUZZTIME=2m or =1000000x for longer
 	./scripts/fuzz.sh

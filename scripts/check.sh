@@ -35,7 +35,7 @@ if ! command -v "${cc%% *}" >/dev/null; then
   echo "the race detector needs cgo, and there is no C compiler ($cc): install gcc" >&2
   exit 1
 fi
-CGO_ENABLED=1 go test -race -timeout 10m ./...
+CGO_ENABLED=1 go test -race -timeout 18m ./...
 
 step fuzz
 ./scripts/fuzz.sh

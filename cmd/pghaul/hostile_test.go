@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -88,15 +87,15 @@ func (b *battlefield) run(t *testing.T, args ...string) ran {
 	c.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
-	err := c.Run()
+	peak, err := runPeak(c)
 	if ctx.Err() != nil {
 		t.Fatalf("%.200q hangs", args)
 	}
 	if c.ProcessState == nil {
 		t.Fatalf("%.200q: %v", args, err)
 	}
-	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss<<10 > hostileMemory {
-		t.Errorf("%.200q took %d MiB of memory", args, usage.Maxrss>>10)
+	if peak > hostileMemory {
+		t.Errorf("%.200q took %d MiB of memory", args, peak>>20)
 	}
 	r := ran{c.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()}
 	if bytes.Contains(r.stderr, []byte("panic: ")) || bytes.Contains(r.stderr, []byte("goroutine ")) || bytes.Contains(r.stderr, []byte("fatal error: ")) {

@@ -21,7 +21,14 @@ import (
 // withServer stops the shared server at the end of the tests.
 type withServer struct{ *testing.M }
 
-func (m withServer) Run() int { return pgtest.Code(m.M) }
+func (m withServer) Run() int {
+	code := pgtest.Code(m.M)
+	if err := removeBuilt(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	return code
+}
 
 func TestMain(m *testing.M) {
 	testscript.Main(withServer{m}, map[string]func(){"pghaul": main})

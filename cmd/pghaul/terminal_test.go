@@ -19,16 +19,6 @@ import (
 	"github.com/bytehaul/pghaul/internal/pgcluster/pgtest"
 )
 
-// built builds the program as users get it, for what a copy of the test binary would not show.
-func built(t *testing.T, flags ...string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pghaul")
-	if out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", path, ".")...).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
-
 // onTerminal runs a command on a terminal that never answers, and returns all that it wrote there.
 func onTerminal(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
