@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/bytehaul/pghaul/format"
@@ -201,11 +202,22 @@ func (j *job) noteSingle() {
 	}
 }
 
+// plainType is the text of a builtin type: words, a modifier, brackets of an array. Anything else that a file says is a type is not shown as SQL to be copied.
+var plainType = regexp.MustCompile(`^[a-z][a-z0-9_ ]*(\(-?[0-9]+(,-?[0-9]+)?\))?[a-z ]*(\[\])*$`)
+
+// typeSQL names a column's type: as the source printed it when that is a plain one, else by its schema and name, quoted.
+func typeSQL(c format.Column) string {
+	if c.TypeSchema == "pg_catalog" && plainType.MatchString(c.Type) {
+		return c.Type
+	}
+	return pg.QuoteName(c.TypeSchema, c.TypeName)
+}
+
 // createTable is the statement that makes the table of a file, as far as its header tells.
 func createTable(into pg.Qualified, columns []format.Column) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
-		list[i] = pg.QuoteIdent(c.Name) + " " + c.Type
+		list[i] = pg.QuoteIdent(c.Name) + " " + typeSQL(c)
 		if c.NotNull {
 			list[i] += " NOT NULL"
 		}
