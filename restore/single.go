@@ -202,8 +202,9 @@ func (j *job) noteSingle() {
 	}
 }
 
-// plainType is the text of a builtin type: words, a modifier, brackets of an array. Anything else that a file says is a type is not shown as SQL to be copied.
-var plainType = regexp.MustCompile(`^[a-z][a-z0-9_ ]*(\(-?[0-9]+(,-?[0-9]+)?\))?[a-z ]*(\[\])*$`)
+// plainType is the text of a builtin type as format_type prints it: its words, a modifier, brackets of an array. Anything else that a file says is a type is not shown as SQL to be copied.
+var plainType = regexp.MustCompile(`^(?:(?:[a-z0-9_]+|bit varying|character varying|double precision|interval(?: [a-z]+(?: to [a-z]+)?)?)(?:\([0-9]+(?:,-?[0-9]+)?\))?` +
+	`|(?:timestamp|time)(?:\([0-6]\))? with(?:out)? time zone)(?:\[\])*$`)
 
 // typeSQL names a column's type: as the source printed it when that is a plain one, else by its schema and name, quoted.
 func typeSQL(c format.Column) string {

@@ -18,7 +18,9 @@ func TestTypeSQL(t *testing.T) {
 		{"public", "mood", "public.mood", `"public"."mood"`},
 		{"public", "int4", "integer", `"public"."int4"`},
 		{"pg_catalog", "int4", "int); DROP TABLE x; --", `"pg_catalog"."int4"`},
-		{"pg_catalog", "int4", "int DEFAULT evil(1)", `"pg_catalog"."int4"`},
+		{"pg_catalog", "int4", "int default evil(1)", `"pg_catalog"."int4"`},
+		{"pg_catalog", "interval", "interval day to second(3)", "interval day to second(3)"},
+		{"pg_catalog", "varchar", "character varying(20)[]", "character varying(20)[]"},
 		{"s", `a"b`, "x", `"s"."a""b"`},
 	} {
 		got := typeSQL(format.Column{TypeSchema: format.Name(c.schema), TypeName: format.Name(c.name), Type: c.text})
