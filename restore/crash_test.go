@@ -2,6 +2,9 @@ package restore_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/bytehaul/pghaul/internal/pgcluster"
@@ -51,6 +54,44 @@ func TestCrashBehindPostData(t *testing.T) {
 			same(t, source, target, `SELECT string_agg(pg_get_triggerdef(oid) || tgenabled::text, ',' ORDER BY tgrelid::regclass::text) FROM pg_trigger WHERE NOT tgisinternal`)
 			same(t, source, target, `SELECT count(*) FROM pg_constraint WHERE contype IN ('f', 'p') AND convalidated`)
 			untouched(t, target)
+		})
+	}
+}
+
+// TestMigrateCrashBehindTheData: what unlogged tables held is gone with the snapshot when the target crashes behind the last row. The refusal says how all is
+// had nevertheless, and that is so: rows, indexes, keys and triggers.
+func TestMigrateCrashBehindTheData(t *testing.T) {
+	cluster := pgtest.Own(t, pgcluster.Options{})
+	source := pgtest.DB(t, unlogged)
+	for _, phase := range []string{restore.PhaseData, restore.PhasePostData} {
+		t.Run(phase, func(t *testing.T) {
+			target := pgtest.DBIn(t, cluster)
+			m := migrating(t, source, target)
+			m.to.StopAfter = phase
+			m.must(t)
+			if err := errors.Join(cluster.Kill(), cluster.Restart(context.Background())); err != nil {
+				t.Fatal(err)
+			}
+			m = migrating(t, source, target)
+			m.to.Resume = true
+			_, err := m.run(t.Context())
+			var refused *restore.Refused
+			if !errors.As(err, &refused) || !strings.Contains(fmt.Sprint(refused.Findings), "--exclude-table-data") {
+				t.Fatalf("error %v", err)
+			}
+			emptied := []string{"a", "b", "empty"}
+			m = migrating(t, source, target)
+			m.to.Resume, m.from.ExcludeTableData = true, emptied
+			whole(t, m.must(t))
+			m = migrating(t, source, target)
+			m.from.DataOnly, m.to.DataOnly, m.to.NoJournal, m.to.DisableTriggers, m.from.Tables, m.to.Tables = true, true, true, true, emptied, emptied
+			m.must(t)
+			for _, table := range append(emptied, "logged") {
+				same(t, source, target, `SELECT count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM `+table+` x`)
+			}
+			same(t, source, target, `SELECT last_value, is_called FROM a_id_seq UNION ALL SELECT last_value, is_called FROM empty_id_seq`)
+			same(t, source, target, `SELECT string_agg(pg_get_triggerdef(oid) || tgenabled::text, ',' ORDER BY tgrelid::regclass::text) FROM pg_trigger WHERE NOT tgisinternal`)
+			same(t, source, target, `SELECT string_agg(pg_get_constraintdef(oid) || convalidated, ',' ORDER BY conrelid::regclass::text, conname) FROM pg_constraint WHERE contype IN ('f', 'p')`)
 		})
 	}
 }

@@ -160,6 +160,9 @@ func firstPage(s format.ManifestSegment) uint32 {
 	return s.CTIDRange.From
 }
 
+// emptiedHint keeps the definitions in: -T would leave out the table's indexes and constraints, which are to be made yet.
+const emptiedHint = "go on without its rows (--exclude-table-data), and copy them when the rest is done: --data-only -t, with --no-journal and --disable-triggers; then refresh materialized views of it"
+
 // adopt takes the rows of an earlier run as they are: all are there.
 func (j *job) adopt(ctx context.Context, f *findings) error {
 	copied, err := j.copied()
@@ -173,7 +176,7 @@ func (j *job) adopt(ctx context.Context, f *findings) error {
 			return false
 		}
 		if t.entry.Unlogged && j.journal.begun[PhaseData] {
-			f.bad(t.name.String(), "", "is unlogged, and empty after a crash; the snapshot of its rows is gone", "copy it alone when the rest is done: --data-only -t, with --no-journal; leave it out here with -T")
+			f.bad(t.name.String(), "", "is unlogged, and empty after a crash; the snapshot of its rows is gone", emptiedHint)
 			return false
 		}
 		f.warn(t.name.String(), "was made after the rows were copied", "", "")

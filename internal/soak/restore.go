@@ -29,6 +29,9 @@ func (r *round) manner(args []string) []string {
 	if r.mapped {
 		args = append(args, "--map", "public=moved")
 	}
+	for _, name := range r.emptied {
+		args = append(args, "--exclude-table-data="+name)
+	}
 	if r.clean {
 		args = append(args, "--clean")
 		if !r.isMigrate {
@@ -137,7 +140,7 @@ func (r *round) makeTables(ctx context.Context) error {
 // judge says what to do after a restore that did not end well. done: all is there nevertheless, and will be compared.
 func (r *round) judge(ctx context.Context, j *job, f *fault, hit bool) (done bool, err error) {
 	underWay := j.code == 3 && j.said("another restore is under way")
-	if !hit && !underWay {
+	if !hit && !underWay && !j.said(lostUnlogged) {
 		return r.done(ctx, j)
 	}
 	resumable, phase, err := r.journal(ctx)
@@ -148,6 +151,9 @@ func (r *round) judge(ctx context.Context, j *job, f *fault, hit bool) (done boo
 		r.tally.phases[phase]++
 	}
 	r.tell("  it was in phase %s", phase)
+	if r.isMigrate && j.code == 3 && j.said(lostUnlogged) && r.emptied == nil {
+		return false, r.leaveEmptied(ctx)
+	}
 	if j.code == 3 && !underWay && f.name != "a second one" {
 		return false, j.failed("anything but a refusal")
 	}

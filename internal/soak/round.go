@@ -34,9 +34,10 @@ type round struct {
 	runs        int
 	met         []string // names of the faults of this round
 	want        *state
-	rowsOnly    bool // the target has tables already, with rows to be removed
-	mapped      bool // schema public goes by another name
-	clean       bool // the target holds it all already, to be dropped first
+	rowsOnly    bool     // the target has tables already, with rows to be removed
+	mapped      bool     // schema public goes by another name
+	emptied     []string // unlogged tables of a migrate's target whose rows a crash took, to be copied at the end
+	clean       bool     // the target holds it all already, to be dropped first
 	story       strings.Builder
 }
 
