@@ -252,17 +252,22 @@ func (j *job) clean(ctx context.Context) error {
 	return pg.Wrap(c.Exec(ctx, end), "end of the drops")
 }
 
-// drop runs one statement. A schema or an extension that holds or serves other things stays, and is found there when it would be made.
+// drop runs one statement. A schema or an extension that holds or serves other things stays, and is found there when it would be made. A constraint that belongs
+// to one of a partitioned table, or of a table that is inherited from, cannot be dropped by itself: it goes with that one or with its table, which come later.
 func (j *job) drop(ctx context.Context, c *pg.Conn, sql string) error {
-	const dependentObjects = "2BP01"
-	if !strings.HasPrefix(sql, "DROP SCHEMA ") && !strings.HasPrefix(sql, "DROP EXTENSION ") {
+	stays := strings.HasPrefix(sql, "DROP SCHEMA ") || strings.HasPrefix(sql, "DROP EXTENSION ")
+	if !stays && !strings.HasPrefix(sql, "ALTER TABLE ") {
 		return c.Exec(ctx, sql)
 	}
 	err := c.Exec(ctx, "SAVEPOINT one; "+sql+"; RELEASE one")
-	if pg.State(err) != dependentObjects {
+	const dependentObjects, invalidTableDefinition = "2BP01", "42P16"
+	switch state := pg.State(err); {
+	case stays && state == dependentObjects:
+		j.warn("%s: not done, because other things are in it or depend on it", sql)
+	case strings.HasPrefix(sql, "ALTER TABLE ") && state == invalidTableDefinition:
+	default:
 		return err
 	}
-	j.warn("%s: not done, because other things are in it or depend on it", sql)
 	return c.Exec(ctx, "ROLLBACK TO one; RELEASE one")
 }
 
