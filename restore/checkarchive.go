@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,9 +47,16 @@ func (j *job) unreadableArchive(ctx context.Context, f *findings, err error) err
 	if ctx.Err() != nil || !errors.As(err, &refused) || refused.ExitCode < 0 {
 		return err
 	}
-	f.bad(format.SchemaName, "", err.Error(), damagedHint)
+	hint := damagedHint
+	if strings.Contains(refused.Stderr, laterArchive) {
+		hint = fmt.Sprintf("pg_restore here is of version %d, and a later pg_dump wrote the archive: install PostgreSQL's client programs of that version, or name their folder with --pg-bindir", j.tools.Major)
+	}
+	f.bad(format.SchemaName, "", err.Error(), hint)
 	return nil
 }
+
+// laterArchive is what pg_restore says of an archive whose format is later than its own: ReadHead in src/bin/pg_dump/pg_backup_archiver.c.
+const laterArchive = "unsupported version ("
 
 // checkDefined demands a definition in the archive for each table that has rows: one that lacks them is of another dump.
 func (j *job) checkDefined(f *findings) {
