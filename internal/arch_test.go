@@ -90,7 +90,7 @@ var rules = map[string]rule{
 	"tui":                {ours: []string{"dump", "restore", "format", "internal/pg", "internal/progress", "internal/report", "internal/shelf", "internal/show", "internal/workbench"}, others: []string{charm}},
 
 	// Pictures of the terminal UI, made of jobs that pretend.
-	"internal/screens":      {ours: []string{"tui", "dump", "restore", "format", "internal/pg", "internal/pipeline", "internal/progress", "internal/report", "internal/shelf", "internal/workbench"}, others: []string{charm}},
+	"internal/screens":      {ours: []string{"tui", "dump", "restore", "format", "internal/pg", "internal/pipeline", "internal/progress", "internal/report", "internal/shelf", "internal/show", "internal/workbench"}, others: []string{charm}},
 	"internal/screens/draw": {ours: []string{"internal/screens"}},
 
 	// The sample shop of the demo.

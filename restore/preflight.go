@@ -410,7 +410,7 @@ func (j *job) confirm(ctx context.Context) error {
 		return nil
 	}
 	database := j.o.DSN.Config.Database
-	yes, err := j.o.Confirm(fmt.Sprintf("%d tables of database %q hold rows, which will be deleted.", full, database), database)
+	yes, err := j.o.Confirm(fmt.Sprintf("All rows in %s of database %q will be deleted.", number(full, "table", "tables"), database), database)
 	if err == nil && !yes {
 		err = withHint(errors.New("not confirmed: nothing was deleted"), "type the name of the database, or give --yes")
 	}

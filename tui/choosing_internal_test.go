@@ -192,7 +192,7 @@ func TestHomeFilters(t *testing.T) {
 	if strings.Join(d.jobs.started, "") != "verify /d/shop-2026-11-30" {
 		t.Errorf("started %q", d.jobs.started)
 	}
-	d.sees("files", "3 files", "problem: 2 problems")
+	d.sees("files", "3 files", "2 problems")
 }
 
 func TestTablesAreChosen(t *testing.T) {
@@ -205,7 +205,7 @@ func TestTablesAreChosen(t *testing.T) {
 	d.sees("leave it out")
 	d.press(keySpace) // it cannot be chosen
 	d.words("i")
-	d.sees("0 tables")
+	d.sees("nothing is chosen")
 	d.words("/orders")
 	d.press(keyEnter)
 	d.words("a")
@@ -228,7 +228,7 @@ func TestWrongPasswordIsAskedForMasked(t *testing.T) {
 	d.do(Push(c))
 	l := d.link()
 	d.do(func() tea.Msg { return answeredMsg{c, l, errors.New("password authentication failed")} })
-	d.sees("password for")
+	d.sees("password of role")
 	d.words("hunter2")
 	if f := d.frame(); strings.Contains(f, "hunter2") || !strings.Contains(f, "*******") {
 		t.Errorf("the password is not masked:\n%s", f)
@@ -244,14 +244,15 @@ func TestPreflightOpens(t *testing.T) {
 	d := newDesk(t, 80, 24)
 	j := newLooking()
 	d.do(Push(NewPlan(RunOptions{View: j})))
-	d.sees("looking, before anything is written", "files")
-	d.press(keyDown, keyEnter)
-	d.sees("problem: a", "column", "verdict", "refused", "samples")
+	d.sees("nothing is written", "files")
+	d.press(keyEnter) // the cursor stands on the problem
+	d.sees("✗ a", "column", "verdict", "refused", "samples")
 	d.press(keyEsc)
 	j.gate = &Gate{N: 1, Title: "Begin?", Next: []string{"next"}, Word: "shop"}
 	d.press(keyDown)
-	d.sees("type shop")
+	d.sees("asks for the name")
 	d.press(keyEnter)
+	d.sees("type shop")
 	d.words("nope")
 	d.press(keyEnter)
 	if j.gate == nil {
@@ -273,7 +274,7 @@ func TestRandomKeysWhileChoosing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		d := newDesk(t, 80, 24)
 		s := newTables(d.home, d.link()).(*tree)
-		first := []Screen{s, NewPlan(RunOptions{View: newLooking()}), newDatabases(d.home, "which?", d.link(), d.home.tables, d.home.tables), newRestoreWays(d.home, "/d/"+evil, d.link(), false), newInspect(d.home, t.TempDir()),
+		first := []Screen{s, NewPlan(RunOptions{View: newLooking()}), newDatabases(d.home, "which?", d.link(), d.home.tables, newDatabase{"shop", d.home.tables}), newRestoreWays(d.home, "/d/"+evil, d.link(), false), newInspect(d.home, t.TempDir()),
 			newInspectTable(&d.home.o.Ask, t.TempDir(), &format.ManifestTable{Schema: "s", Name: evil, Columns: []format.Column{{Name: evil, Type: evil}}})}
 		d.do(Push(first[r.IntN(len(first))]))
 		d.do(func() tea.Msg { return surveyMsg{of: s, list: survey()} })

@@ -10,11 +10,12 @@ import (
 // Dialog is a question over the top screen. It is answered by y or n; with Word by typing that word in; with Prompt by typing a text in.
 // Its texts are drawn escaped.
 type Dialog struct {
-	Title string
-	Lines []string // what it means
-	Yes   string   // what y or enter does: "cancel the job"
-	No    string   // what n or esc does: "go on"
-	Word  string   // to be typed in, such as the name of a database that is written over
+	Title   string
+	Lines   []string // what it means
+	Trouble string   // what went wrong with the answer before
+	Yes     string   // what y or enter does: "cancel the job"
+	No      string   // what n or esc does: "go on"
+	Word    string   // to be typed in, such as the name of a database that is written over
 	// Prompt is what is asked for; Text is what stands there at first and what was typed in at last.
 	Prompt string
 	Text   string
@@ -92,6 +93,12 @@ func (d *Dialog) view(e *Env, width int) []string {
 	for _, l := range d.Lines {
 		text = append(text, wrap(show.Line(l), inner)...)
 	}
+	if d.Trouble != "" {
+		text = append(text, "")
+		for _, l := range wrap(show.Line(d.Trouble), inner) {
+			text = append(text, e.Styles.Bad.On(l))
+		}
+	}
 	text = append(text, "")
 	switch {
 	case d.Word != "":
@@ -103,12 +110,12 @@ func (d *Dialog) view(e *Env, width int) []string {
 			text = append(text, e.Styles.Bad.On("that is not it"))
 		}
 	case d.Prompt != "":
-		text = append(text, show.Text(d.Prompt), d.input.view(e, inner))
+		text = append(text, e.Styles.Muted.On(e.cut(show.Text(d.Prompt), inner)), d.input.view(e, inner))
 	}
 	if d.typing() {
 		text = append(text, "")
 	}
-	for i, k := range d.keys(e.Keys) {
+	for _, k := range d.keys(e.Keys) {
 		h := k.Help()
 		for j, l := range wrap(h.Desc, max(inner-7, 1)) {
 			if j == 0 {
@@ -117,7 +124,6 @@ func (d *Dialog) view(e *Env, width int) []string {
 				text = append(text, spaces(7)+l)
 			}
 		}
-		_ = i
 	}
 	return e.frame(text, inner, width)
 }

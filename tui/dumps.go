@@ -93,7 +93,7 @@ func newDumpList(h *home, title string, then func(path string) tea.Cmd) Screen {
 			it.off = d.State != shelf.Complete && title == "Restore"
 			items = append(items, it)
 		}
-		return append(items, item{group: "elsewhere", left: "another folder or file", detail: "its path is typed in", sign: h.env.Glyphs.Dot, choose: func() tea.Cmd {
+		return append(items, item{group: "elsewhere", left: "another folder or file", about: "by its path", detail: "its path is typed in", choose: func() tea.Cmd {
 			return Ask(&Dialog{Title: title, Prompt: "path of the dump", Text: h.o.Dir, Yes: "choose", No: "back", Then: func(yes bool, path string) tea.Cmd {
 				if !yes {
 					return nil
@@ -110,11 +110,10 @@ func newDumpMenu(h *home, d shelf.Dump) Screen {
 	c := &chooser{title: base(d.Path), enter: "choose"}
 	c.items = func() []item {
 		whole := h.dumpItem(d, nil)
-		dot := h.env.Glyphs.Dot
 		return []item{
-			{left: "Restore", right: "into a database", detail: whole.detail, sign: dot, off: d.State != shelf.Complete, choose: func() tea.Cmd { return h.restore(d.Path) }},
-			{left: "Verify", right: "every byte of it", detail: whole.detail, sign: dot, choose: func() tea.Cmd { return h.verify(d.Path) }},
-			{left: "Inspect", right: "tables, columns, samples", detail: whole.detail, sign: dot, choose: func() tea.Cmd { return h.inspect(d.Path) }},
+			{left: "Restore", about: "into a database", detail: whole.detail, off: d.State != shelf.Complete, choose: func() tea.Cmd { return h.restore(d.Path) }},
+			{left: "Verify", about: "every byte of it", detail: whole.detail, choose: func() tea.Cmd { return h.verify(d.Path) }},
+			{left: "Inspect", about: "tables, columns, samples", detail: whole.detail, choose: func() tea.Cmd { return h.inspect(d.Path) }},
 		}
 	}
 	return c

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -77,37 +78,64 @@ func (h *home) look() tea.Cmd {
 }
 
 func (h *home) fill() {
-	g := h.env.Glyphs
 	items := []item{
-		{left: "Dump", right: "a database into files", detail: "takes a database, or parts of it, under one snapshot into a folder", sign: g.Dot, choose: h.dump},
-		{left: "Verify", right: "that a dump is whole", detail: "reads every byte of a dump; needs no server", sign: g.Dot, choose: func() tea.Cmd { return h.pick("Verify", h.verify) }},
-		{left: "Restore", right: "a dump into a database", detail: "loads a dump and proves that every row arrived", sign: g.Dot, choose: func() tea.Cmd { return h.pick("Restore", h.restore) }},
-		{left: "Migrate", right: "from server to server", detail: "copies a database without files between, with a word from you before each phase", sign: g.Dot, choose: h.migrate},
-		{left: "Inspect", right: "what is in a dump", detail: "shows tables, columns, types and samples; needs no server", sign: g.Dot, choose: func() tea.Cmd { return h.pick("Inspect", h.inspect) }},
+		{left: "Dump", about: "a database into files", detail: "takes a database, or parts of it, under one snapshot into a folder", choose: h.dump},
+		{left: "Verify", about: "that a dump is whole", detail: "reads every byte of a dump; needs no server", choose: func() tea.Cmd { return h.pick("Verify", h.verify) }},
+		{left: "Restore", about: "a dump into a database", detail: "loads a dump and proves that every row arrived", choose: func() tea.Cmd { return h.pick("Restore", h.restore) }},
+		{left: "Migrate", about: "a database from server to server", detail: "copies a database without files between, with a word from you before each phase", choose: h.migrate},
+		{left: "Inspect", about: "what is in a dump", detail: "shows tables, columns, types and samples; needs no server", choose: func() tea.Cmd { return h.pick("Inspect", h.inspect) }},
 	}
 	for _, d := range h.dumps {
 		items = append(items, h.dumpItem(d, func() tea.Cmd { return Push(newDumpMenu(h, d)) }))
+	}
+	if h.ready && h.trove == nil && len(h.dumps) == 0 {
+		items = append(items, item{group: h.shelf(), left: "none yet: Dump makes the first one here", off: true, detail: "Verify, Restore and Inspect take the path of a dump elsewhere, too"})
 	}
 	for i, j := range h.o.State.Jobs() {
 		if i == 10 {
 			break
 		}
-		sign, look := g.Done, h.env.Styles.Good
-		if !j.OK {
-			sign, look = g.Failed, h.env.Styles.Bad
-		}
-		items = append(items, item{group: "recent jobs", left: j.Kind + " " + joinWords(" "+g.Arrow+" ", j.Source, j.Target), right: h.local(j.Ended, "01-02 15:04"), detail: j.Result, sign: sign, look: look})
+		items = append(items, h.jobItem(j))
 	}
 	h.menu.set(items)
 	h.menu.resize(h.env.Height - 4)
 }
 
+// shelf is the heading above the dumps.
+func (h *home) shelf() string { return "dumps in " + show.Text(h.o.Dir) }
+
+// jobItem is a job that has ended. Choosing it opens the dump that it was about, where that is here.
+func (h *home) jobItem(j workbench.Job) item {
+	e := h.env
+	it := item{group: "recent jobs", left: j.Kind, about: joinWords(" "+e.Glyphs.Arrow+" ", h.near(j.Source), h.near(j.Target)), right: h.local(j.Ended, "01-02 15:04"), detail: j.Result,
+		sign: e.Glyphs.Done, look: e.Styles.Good}
+	if !j.OK {
+		it.sign, it.look, it.detail = e.Glyphs.Failed, e.Styles.Bad, "failed: "+j.Result
+	}
+	it.choose = func() tea.Cmd { return send(toastMsg{text: it.detail, bad: !j.OK}) }
+	for _, d := range h.dumps {
+		if d.Path == j.Target || d.Path == j.Source {
+			it.choose = func() tea.Cmd { return Push(newDumpMenu(h, d)) }
+		}
+	}
+	return it
+}
+
+// near leaves the folder that dumps are looked for in away.
+func (h *home) near(path string) string {
+	if filepath.IsAbs(path) && filepath.Dir(path) == h.o.Dir {
+		return base(path)
+	}
+	return path
+}
+
 func (h *home) dumpItem(d shelf.Dump, choose func() tea.Cmd) item {
-	g, st := h.env.Glyphs, h.env.Styles
-	it := item{group: "dumps in " + show.Text(h.o.Dir), left: base(d.Path), right: show.Size(d.StoredBytes) + "  " + h.local(d.Time, "2006-01-02 15:04"), sign: g.Done, look: st.Good, choose: choose}
-	it.detail = fmt.Sprintf("%s of database %s in %s", show.Plural(d.Rows, "row", "rows"), string(d.Database), show.Plural(int64(d.Tables), "table", "tables"))
+	e := h.env
+	it := item{group: h.shelf(), left: base(d.Path), right: e.right(show.Size(d.StoredBytes), sizeWidth) + "  " + h.local(d.Time, "01-02 15:04"), sign: e.Glyphs.Done, look: e.Styles.Good, choose: choose}
+	it.about = fmt.Sprintf("%s, %s rows", show.Plural(int64(d.Tables), "table", "tables"), show.Short(float64(d.Rows)))
+	it.detail = fmt.Sprintf("%s of database %s in %s, %s", show.Plural(d.Rows, "row", "rows"), string(d.Database), show.Plural(int64(d.Tables), "table", "tables"), h.local(d.Time, "2006-01-02 15:04"))
 	if d.State != shelf.Complete {
-		it.sign, it.look, it.detail = g.Warn, st.Warn, string(d.State)+": "+d.Why
+		it.sign, it.look, it.about, it.detail = e.Glyphs.Warn, e.Styles.Warn, string(d.State), string(d.State)+": "+d.Why
 	}
 	return it
 }
@@ -140,7 +168,10 @@ func (h *home) View(width, height int) string {
 	case h.trove != nil:
 		note = errorText(h.trove)
 	}
-	lines := []string{e.spread(e.Styles.Title.On("pghaul"), e.Styles.Muted.On(e.cut(note, width/2)), width), ""}
+	if note == "" && width >= wideFull {
+		note = "what do you want to do?"
+	}
+	lines := []string{e.cut(e.Styles.Title.With(e.Styles.Accent).On("pghaul")+"   "+e.Styles.Muted.On(note), width), ""}
 	return fitFrame(append(lines, h.menu.view(width, height-len(lines))...), width, height)
 }
 
@@ -160,7 +191,9 @@ func (h *home) Captures(m tea.KeyMsg) bool { return h.menu.captures(m) }
 func (h *home) Title() string { return "home" }
 
 func (h *home) dump() tea.Cmd {
-	return Push(newConnect(h, "Dump: which server?", func(l link) tea.Cmd { return Push(newDatabases(h, "Dump: which database?", l, h.tables, nil)) }))
+	return Push(newConnect(h, "Dump: which server?", func(l link) tea.Cmd {
+		return Push(newDatabases(h, "Dump: which database?", l, h.tables, newDatabase{}))
+	}))
 }
 
 func (h *home) tables(l link) tea.Cmd { return Push(newTables(h, l)) }
@@ -179,8 +212,18 @@ func (h *home) inspect(path string) tea.Cmd { return Push(newInspect(h, path)) }
 func (h *home) restore(path string) tea.Cmd {
 	return Push(newConnect(h, "Restore "+base(path)+": into which server?", func(l link) tea.Cmd {
 		return Push(newDatabases(h, "Restore "+base(path)+": into which database?", l, func(l link) tea.Cmd { return Push(newRestoreWays(h, path, l, false)) },
-			func(l link) tea.Cmd { return Push(newRestoreWays(h, path, l, true)) }))
+			newDatabase{h.databaseOf(path), func(l link) tea.Cmd { return Push(newRestoreWays(h, path, l, true)) }}))
 	}))
+}
+
+// databaseOf is the name of the database that a dump was taken of; "" where that is not known.
+func (h *home) databaseOf(path string) string {
+	for _, d := range h.dumps {
+		if d.Path == path {
+			return string(d.Database)
+		}
+	}
+	return ""
 }
 
 // migrate asks for two servers.
@@ -196,9 +239,9 @@ func (h *home) migrate() tea.Cmd {
 				}
 			}
 			return Push(newConnect(h, "Migrate "+name+": to which server?", func(l link) tea.Cmd {
-				return Push(newDatabases(h, "Migrate "+name+": into which database?", l, start(false), start(true)))
+				return Push(newDatabases(h, "Migrate "+name+": into which database?", l, start(false), newDatabase{name, start(true)}))
 			}))
-		}, nil))
+		}, newDatabase{}))
 	}))
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -16,7 +17,7 @@ import (
 type inspect struct {
 	chooser
 	path string
-	ask  *Sources
+	home *home
 }
 
 type manifestMsg struct {
@@ -26,13 +27,13 @@ type manifestMsg struct {
 }
 
 func newInspect(h *home, path string) Screen {
-	s := &inspect{path: path, ask: &h.o.Ask}
+	s := &inspect{path: path, home: h}
 	s.title, s.enter = "What is in "+base(path), "open"
 	s.items = func() []item { return nil }
 	s.init = func() tea.Cmd {
 		s.lines = []string{s.env.Styles.Accent.On("reading the manifest" + s.env.Glyphs.Dots)}
 		return func() tea.Msg {
-			m, err := s.ask.Manifest(path)
+			m, err := h.o.Ask.Manifest(path)
 			return manifestMsg{s, m, err}
 		}
 	}
@@ -62,20 +63,30 @@ func (s *inspect) read(m tea.Msg) tea.Cmd {
 	}
 	man := got.m
 	source := man.Source
-	s.lines = []string{e.Styles.Muted.On(fmt.Sprintf("database %s of PostgreSQL %d, %s, taken %s", show.Text(string(source.Database)), source.Server.VersionNum/10000, show.Text(source.Server.Encoding), show.Text(man.Started)))}
+	var rows, bytes int64
+	for i := range man.Tables {
+		rows += man.Tables[i].Rows
+		bytes += man.Tables[i].Bytes
+	}
+	taken := man.Started
+	if t, err := time.Parse(time.RFC3339, man.Started); err == nil {
+		taken = s.home.local(t, "2006-01-02 15:04")
+	}
+	s.lines = []string{e.Styles.Muted.On(fmt.Sprintf("database %s of PostgreSQL %d, %s, taken %s", show.Text(string(source.Database)), source.Server.VersionNum/10000, show.Text(source.Server.Encoding), show.Text(taken))),
+		fmt.Sprintf("%s, %s, %s", show.Plural(int64(len(man.Tables)), "table", "tables"), show.Plural(rows, "row", "rows"), show.Size(bytes))}
 	s.items = func() []item {
 		var items []item
 		for i := range man.Tables {
 			t := &man.Tables[i]
-			items = append(items, item{group: "tables", left: string(t.Schema) + "." + string(t.Name), right: show.Plural(t.Rows, "row", "rows") + "  " + show.Size(t.Bytes), sign: e.Glyphs.Dot,
+			items = append(items, item{group: "tables", left: string(t.Schema) + "." + string(t.Name), right: show.Plural(t.Rows, "row", "rows") + e.right(show.Size(t.Bytes), sizeWidth+2),
 				detail: fmt.Sprintf("%s in %s", show.Plural(int64(len(t.Columns)), "column", "columns"), show.Plural(int64(len(t.Segments)), "file", "files")),
-				choose: func() tea.Cmd { return Push(newInspectTable(s.ask, s.path, t)) }})
+				choose: func() tea.Cmd { return Push(newInspectTable(&s.home.o.Ask, s.path, t)) }})
 		}
 		for _, q := range man.Sequences {
-			items = append(items, item{group: "sequences", left: string(q.Schema) + "." + string(q.Name), right: "at " + count(q.LastValue), sign: e.Glyphs.Dot})
+			items = append(items, item{group: "sequences", left: string(q.Schema) + "." + string(q.Name), right: "at " + count(q.LastValue)})
 		}
 		for _, l := range man.LeftOut {
-			items = append(items, item{group: "left out", left: l.Kind + " " + string(l.Schema) + "." + string(l.Name), right: l.Why, detail: l.Why, sign: e.Glyphs.Warn, look: e.Styles.Warn})
+			items = append(items, item{group: "left out", left: l.Kind + " " + joinWords(".", string(l.Schema), string(l.Name)), about: l.Why, detail: l.Why, sign: e.Glyphs.Warn, look: e.Styles.Warn})
 		}
 		return items
 	}
@@ -163,7 +174,7 @@ func (s *inspectTable) text(width int) (out []string) {
 	for _, c := range t.Columns {
 		how := string(c.Carried)
 		if c.Generated != "" {
-			how = "generated, not in the files"
+			how = "generated: no values"
 		}
 		if c.OIDs {
 			how += ", OIDs rewritten"
@@ -183,6 +194,9 @@ func (s *inspectTable) text(width int) (out []string) {
 	names := map[uint32]string{}
 	for _, n := range s.meta.Types {
 		names[n.OID] = string(n.Schema) + "." + string(n.Name)
+		if n.Schema == "pg_catalog" {
+			names[n.OID] = string(n.Name)
+		}
 	}
 	out = append(out, "", e.Styles.Muted.On("samples: a literal, and what the source showed"))
 	for _, x := range s.meta.Samples {

@@ -13,7 +13,8 @@ import (
 type item struct {
 	group  string // heading above the first of its group
 	left   string
-	right  string
+	about  string // behind left, in a column of its own for the group
+	right  string // at the right margin
 	detail string // at the foot of the screen, while the cursor is on it
 	sign   string // in front, one column
 	look   Style  // of sign
@@ -41,7 +42,7 @@ func (m *menu) arrange() {
 	words := strings.ToLower(m.filter.Text)
 	m.shown = m.shown[:0]
 	for i, it := range m.items {
-		if words == "" || strings.Contains(strings.ToLower(it.left+" "+it.right+" "+it.group), words) {
+		if words == "" || strings.Contains(strings.ToLower(it.left+" "+it.about+" "+it.right+" "+it.group), words) {
 			m.shown = append(m.shown, i)
 		}
 	}
@@ -173,6 +174,9 @@ func (m *menu) rowAt(line int) (int, bool) {
 	return lines[line].row, true
 }
 
+// menuWidth is how wide rows are at most: the eye finds no way across more.
+const menuWidth = 96
+
 // footOf is how many lines of a menu say something about the row under the cursor.
 func footOf(height int) int {
 	if height > 6 {
@@ -189,6 +193,7 @@ func (m *menu) view(width, height int) []string {
 	e := m.env
 	foot := footOf(height)
 	var out []string
+	width, full := min(width, menuWidth), width
 	for _, l := range m.lay(height - foot) {
 		if l.row < 0 {
 			out = append(out, e.Styles.Muted.On(e.cut(l.heading, width)))
@@ -202,7 +207,7 @@ func (m *menu) view(width, height int) []string {
 	if foot == 0 {
 		return out
 	}
-	out = fill(out, height-foot)
+	out, width = fill(out, height-foot), full
 	switch it := m.current(); {
 	case m.typing || m.filter.Text != "":
 		out = append(out, "", e.cut(e.Styles.Muted.On("filter ")+m.filter.view(e, width-8), width))
@@ -226,10 +231,29 @@ func (m *menu) line(it *item, here bool, width int) string {
 		sign = " "
 	}
 	room := max(width-3, 0)
-	right := e.cut(show.Text(it.right), room/2)
+	right := e.cut(show.Line(it.right), room*3/5)
 	left := e.cut(show.Text(it.left), max(room-widthOf(right)-2, room/2))
-	gap := spaces(max(room-widthOf(left)-widthOf(right), 1))
-	return mark + it.look.On(sign) + " " + st.On(left) + gap + e.Styles.Muted.On(right)
+	about := ""
+	if column := m.column(it.group, room); it.about != "" && column < room-8 {
+		left = e.left(left, column-3)
+		about = "   " + e.cut(show.Line(it.about), room-column-widthOf(right)-1)
+	}
+	gap := ""
+	if right != "" {
+		gap = spaces(max(room-widthOf(left)-widthOf(about)-widthOf(right), 0))
+	}
+	return mark + it.look.On(sign) + " " + st.On(left) + e.Styles.Muted.On(about) + gap + e.Styles.Muted.On(right)
+}
+
+// column is where the second column of a group stands: behind its longest name, but not so far that nothing fits behind it.
+func (m *menu) column(group string, room int) int {
+	longest := 0
+	for i := range m.items {
+		if it := &m.items[i]; it.group == group && it.about != "" {
+			longest = max(longest, widthOf(show.Text(it.left)))
+		}
+	}
+	return min(longest, room*3/5) + 3
 }
 
 func (m *menu) keys(enter string) []key.Binding {

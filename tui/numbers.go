@@ -69,6 +69,8 @@ func sizeOf(n int64, exact bool) string {
 		return "?"
 	case exact:
 		return show.Size(n)
+	case n == 0: // nothing is known of a table that was never analyzed, and "~0 B" says less than that
+		return "-"
 	}
 	return "~" + show.Size(n)
 }
@@ -80,6 +82,8 @@ func rowCount(n int64, exact bool) string {
 		return "? rows"
 	case exact:
 		return show.Plural(n, "row", "rows")
+	case n == 0:
+		return "-"
 	}
 	return "~" + show.Short(float64(n)) + " rows"
 }

@@ -34,6 +34,7 @@ type plan struct {
 	ended   bool
 	gone    bool // the run screen takes its place
 	cancels bool
+	moved   bool // the operator has moved the cursor
 	end     *Ended
 }
 
@@ -61,7 +62,7 @@ func (p *plan) Update(m tea.Msg) tea.Cmd {
 			p.end = &m.end
 		}
 	case tea.MouseMsg:
-		p.list.Update(p.env.Keys, m, len(p.s.Checks))
+		p.moved = p.list.Update(p.env.Keys, m, len(p.s.Checks)) || p.moved
 	case tea.KeyMsg:
 		return p.key(m)
 	}
@@ -71,8 +72,10 @@ func (p *plan) Update(m tea.Msg) tea.Cmd {
 // looking are the phases that this screen is for.
 func looking(s progress.Snapshot) bool {
 	switch s.Phase.Name {
-	case "", restore.PhasePreflight, "plan":
+	case "", restore.PhasePreflight:
 		return true
+	case "plan": // with which other jobs begin: they make no checks
+		return len(s.Checks) > 0
 	}
 	return false
 }
@@ -83,6 +86,9 @@ func (p *plan) look() tea.Cmd {
 		return nil
 	}
 	p.s = p.o.View.Snapshot()
+	if !p.moved && !p.open {
+		p.toProblem()
+	}
 	p.list.SetPage(max(p.env.Height-6, 1), len(p.s.Checks))
 	if g, ok := p.o.View.(GateView); ok {
 		p.gate, p.waits = g.Gate()
@@ -92,7 +98,6 @@ func (p *plan) look() tea.Cmd {
 		p.ended = true
 		p.s = p.o.View.Snapshot()
 		if looking(p.s) && p.s.Err != nil && p.o.Ended != nil {
-			p.toProblem()
 			return func() tea.Msg { return planEndMsg{p, p.o.Ended()} }
 		}
 	default:
@@ -104,12 +109,14 @@ func (p *plan) look() tea.Cmd {
 	return Replace(NewRun(p.o))
 }
 
-// toProblem puts the cursor on the first check that has failed.
+// toProblem puts the cursor on the first check that has failed, or else has a warning.
 func (p *plan) toProblem() {
-	for i, c := range p.s.Checks {
-		if c.State == progress.CheckProblem {
-			p.list.Cursor = i
-			return
+	for _, state := range []progress.CheckState{progress.CheckProblem, progress.CheckWarning} {
+		for i, c := range p.s.Checks {
+			if c.State == state {
+				p.list.Cursor = i
+				return
+			}
 		}
 	}
 }
@@ -135,7 +142,7 @@ func (p *plan) key(m tea.KeyMsg) tea.Cmd {
 	case Pressed(m, k.Enter):
 		return p.pass()
 	default:
-		p.list.Update(k, m, len(p.s.Checks))
+		p.moved = p.list.Update(k, m, len(p.s.Checks)) || p.moved
 	}
 	return nil
 }
@@ -219,6 +226,9 @@ func (p *plan) state(width int) string {
 		}
 	}
 	text, st := "looking, before anything is written", e.Styles.Accent
+	if problems > 0 {
+		text, st = e.Glyphs.Failed+" "+show.Plural(int64(problems), "check", "checks")+" with problems so far; nothing is written", e.Styles.Bad
+	}
 	switch {
 	case p.cancels && !p.ended:
 		text, st = "cancelling; ctrl-c once more leaves at once", e.Styles.Warn
@@ -230,7 +240,7 @@ func (p *plan) state(width int) string {
 			text = e.Glyphs.Cancelled + " cancelled: nothing was written"
 		}
 	case p.waits && p.gate.Word != "":
-		text, st = e.Glyphs.Warn+" this destroys rows: enter, then type "+show.Text(p.gate.Word), e.Styles.Warn
+		text, st = e.Glyphs.Warn+" this destroys rows: enter asks for the name of the database", e.Styles.Warn
 	case p.waits && warnings > 0:
 		text, st = e.Glyphs.Warn+" "+show.Plural(int64(warnings), "warning", "warnings")+"; enter starts", e.Styles.Warn
 	case p.waits:
@@ -258,6 +268,9 @@ func (p *plan) line(c progress.Check, here bool, width int) string {
 	case progress.CheckProblem:
 		sign, st, word = e.Glyphs.Failed, e.Styles.Bad, "problem: "+c.Text
 	}
+	if strings.HasSuffix(c.Text, " problems") || strings.HasSuffix(c.Text, " warnings") {
+		word = c.Text
+	}
 	column := min(28, width/2)
 	return e.cut(mark+st.On(sign)+" "+name.On(e.left(show.Text(c.Name), column-3))+" "+e.Styles.Muted.On(show.Line(word)), width)
 }
@@ -268,21 +281,30 @@ func (p *plan) foot(width, most int) []string {
 	var text []string
 	switch {
 	case p.end != nil && p.end.Err != nil:
-		text = append(text, "", e.Styles.Bad.On(show.Line(p.end.Err.Error())))
+		text = append(append(text, ""), e.hang(" "+e.Styles.Bad.On(e.Glyphs.Failed)+" ", e.Styles.Bad, show.Line(p.end.Err.Error()), width)...)
 		if p.end.Hint != "" {
-			text = append(text, e.Styles.Muted.On("hint: "+show.Line(p.end.Hint)))
+			text = append(text, e.hang(" "+e.Styles.Accent.On(e.Glyphs.Mark)+" ", "", show.Line(p.end.Hint), width)...)
 		}
 	case p.waits:
 		text = append(text, "")
-		for _, l := range append(append([]string{}, p.gate.Done...), p.gate.Next...) {
-			text = append(text, e.Styles.Text.On(show.Line(l)))
+		for _, l := range p.gate.Done {
+			sign, st := e.Styles.Good.On(e.Glyphs.Done), e.Styles.Text
+			if rest, ok := strings.CutPrefix(l, "warning: "); ok {
+				l, sign, st = "warning: "+rest, e.Styles.Warn.On(e.Glyphs.Warn), e.Styles.Warn
+			}
+			text = append(text, e.hang(" "+sign+" ", st, show.Line(l), width)...)
+		}
+		for _, l := range p.gate.Next {
+			text = append(text, e.hang(" "+e.Styles.Accent.On(e.Glyphs.Mark)+" ", "", show.Line(l), width)...)
 		}
 	}
-	var out []string
-	for _, l := range text {
-		out = append(out, wrap(l, max(width, 1))...)
+	if c := p.current(); c != nil && len(c.Details) > 0 && !p.waits {
+		text = append(append(text, ""), e.findings(c, width, "   ")...)
+		if left := len(text) - most; left > 0 && most > 1 {
+			text = append(text[:most-1], e.Styles.Muted.On("   enter shows all of it"))
+		}
 	}
-	return out[:min(len(out), most)]
+	return text[:min(len(text), most)]
 }
 
 // details are those of the check under the cursor, and how the tables compare, where the check is about them.
@@ -292,27 +314,51 @@ func (p *plan) details(width int) (out []string) {
 		return nil
 	}
 	c := p.s.Checks[p.list.Cursor]
-	out = append(out, e.Styles.Title.On(show.Text(c.Name)), "")
-	out = append(out, wrap(show.Line(c.Text), width)...)
-	for _, d := range c.Details {
-		st := e.Styles.Bad
-		if strings.HasPrefix(d, "warning: ") {
-			st = e.Styles.Warn
-		}
-		for i, l := range wrap(show.Line(d), max(width-2, 1)) {
-			if i == 0 {
-				out = append(out, st.On(l))
-			} else {
-				out = append(out, "  "+l)
-			}
-		}
+	out = append(out, e.Styles.Title.On(show.Text(c.Name)))
+	if len(c.Details) == 0 {
+		out = append(out, wrap(show.Line(c.Text), width)...)
 	}
+	out = append(out, e.findings(&c, width, " ")...)
 	view, ok := p.o.View.(ComparisonView)
 	if !ok || !strings.Contains(c.Name, "table") && !strings.Contains(c.Name, "column") {
 		return out
 	}
-	for _, t := range view.Comparisons() {
-		out = append(out, e.comparison(&t, width)...)
+	fit := 0
+	for _, bad := range []bool{true, false} { // what stands in the way comes first
+		for _, t := range view.Comparisons() {
+			switch {
+			case t.Refused != bad && !t.Missing:
+			case t.Missing && !bad:
+			case t.Same():
+				fit++
+			default:
+				out = append(out, e.comparison(&t, width)...)
+			}
+		}
+	}
+	if fit > 0 {
+		out = append(out, "", e.Styles.Good.On(e.Glyphs.Done)+" "+e.Styles.Muted.On(e.cut(show.Plural(int64(fit), "table fits as it is", "tables fit as they are"), width-2)))
+	}
+	return out
+}
+
+// current is the check under the cursor; nil: there is none.
+func (p *plan) current() *progress.Check {
+	if p.list.Cursor < len(p.s.Checks) {
+		return &p.s.Checks[p.list.Cursor]
+	}
+	return nil
+}
+
+// findings are what a check has found, one below the other.
+func (e *Env) findings(c *progress.Check, width int, indent string) (out []string) {
+	for _, d := range c.Details {
+		sign, st := e.Styles.Bad.On(e.Glyphs.Failed), e.Styles.Bad
+		if strings.HasPrefix(d, "warning: ") {
+			sign, st = e.Styles.Warn.On(e.Glyphs.Warn), e.Styles.Warn
+		}
+		_, text, _ := strings.Cut(d, ": ") // the sign is word enough behind the state
+		out = append(out, e.hang(indent+sign+" ", st, show.Line(text), width)...)
 	}
 	return out
 }
@@ -326,12 +372,12 @@ func (e *Env) comparison(t *restore.Comparison, width int) []string {
 	name, typ := max(width/4, 8), max((width-width/4-14)/2, 6)
 	out = append(out, e.Styles.Muted.On("  "+e.left("column", name)+" "+e.left("dump", typ)+" "+e.left("target", typ)+" verdict"))
 	for _, c := range t.Columns {
-		st := e.Styles.Text
+		sign, st := e.Glyphs.Done, e.Styles.Good
 		switch {
 		case c.Refused:
-			st = e.Styles.Bad
+			sign, st = e.Glyphs.Failed, e.Styles.Bad
 		case c.Verdict != restore.Same:
-			st = e.Styles.Warn
+			sign, st = e.Glyphs.Warn, e.Styles.Warn
 		}
 		dash := func(s string) string {
 			if s == "" {
@@ -339,7 +385,7 @@ func (e *Env) comparison(t *restore.Comparison, width int) []string {
 			}
 			return show.Text(s)
 		}
-		out = append(out, e.cut("  "+e.left(show.Text(string(c.Name)), name)+" "+e.left(dash(c.Dump), typ)+" "+e.left(dash(c.Target), typ)+" "+st.On(string(c.Verdict)), width))
+		out = append(out, e.cut(st.On(sign)+" "+e.left(show.Text(string(c.Name)), name)+" "+e.left(dash(c.Dump), typ)+" "+e.left(dash(c.Target), typ)+" "+st.On(string(c.Verdict)), width))
 		if c.Why != "" && c.Verdict != restore.Same {
 			out = append(out, e.Styles.Muted.On(e.cut("    "+show.Line(c.Why), width)))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/bytehaul/pghaul/internal/show"
 )
@@ -241,6 +242,14 @@ func (p *Program) View() string {
 	}
 	if d := p.dialog; d != nil {
 		box := d.view(e, width)
+		for i, l := range lines { // steps back
+			lines[i] = e.Styles.Muted.On(ansi.Strip(l))
+		}
+		if w := widthOf(box[0]); w+2 <= width {
+			for i, l := range box {
+				box[i] = " " + e.left(l, w) + " "
+			}
+		}
 		x := max((width-widthOf(box[0]))/2, 0)
 		lines = lay(lines, box, x, max((body-len(box))/2, 0), width)
 		keys = d.keys(e.Keys)

@@ -11,7 +11,7 @@ import (
 // pipeline is the lanes, what the servers wait for, and the sentence.
 func (r *run) pipeline(p runPlan) []string {
 	var lines []string
-	stages := r.rate.Stages
+	stages := r.stages()
 	switch {
 	case len(stages) == 0, p.lanes == 0:
 		lines = fill(nil, p.lanes)
@@ -28,6 +28,18 @@ func (r *run) pipeline(p runPlan) []string {
 		lines = append(lines, fill(r.sentence(p), p.verdict)...)
 	}
 	return lines
+}
+
+// stages are the lanes, idle ones before anything was measured: what stands beside them does not move when they begin.
+func (r *run) stages() []progress.StageRate {
+	if len(r.rate.Stages) > 0 {
+		return r.rate.Stages
+	}
+	idle := make([]progress.StageRate, len(r.s.Stages))
+	for i := range r.s.Stages {
+		idle[i].Name = r.s.Stages[i].Name
+	}
+	return idle
 }
 
 // highest is the largest throughput that a sparkline shows.
@@ -55,6 +67,9 @@ func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 	if idle {
 		figures, pace = e.Glyphs.Dot, ""
 	}
+	if r.s.MovedBytes == 0 {
+		pace = ""
+	}
 	name, figures = e.left(name, laneName), e.right(figures, percentWidth)
 	switch {
 	case idle:
@@ -79,7 +94,10 @@ func (r *run) lane(s *progress.StageRate, top float64, p runPlan) string {
 		rest -= spark + 2
 	}
 	bar := e.stageBar(shares{s.Busy, s.Server, s.Blocked, s.Starved}, rest)
-	if idle && r.unused(s.Name) {
+	switch {
+	case idle && !r.unused(s.Name):
+		bar = e.Styles.Rest.On(strings.Repeat(e.Glyphs.Rule, max(rest, 0)))
+	case idle:
 		bar = e.Styles.Muted.On(e.left("not needed", rest))
 	}
 	line += bar + right
@@ -111,9 +129,10 @@ func (r *run) limit(p runPlan) string {
 	if n := r.notice(); n != "" && p.verdict == 0 {
 		return n
 	}
-	best := &r.rate.Stages[0]
-	for i := range r.rate.Stages {
-		s := &r.rate.Stages[i]
+	stages := r.stages()
+	best := &stages[0]
+	for i := range stages {
+		s := &stages[i]
 		if s.Name == r.rate.Verdict.Bottleneck {
 			best = s
 			break

@@ -9,9 +9,10 @@ type runPlan struct {
 	bar           bool
 	rate          bool // a line of its own for the rates: narrow screens
 	gap1          bool
-	lanes         int // lines: all of them, or 1 for the bottleneck alone
-	waits         int // lines
-	verdict       int // lines
+	legend        bool // of the lanes' glyphs
+	lanes         int  // lines: all of them, or 1 for the bottleneck alone
+	waits         int  // lines
+	verdict       int  // lines
 	gap2          bool
 	head          bool // of the table list
 	area          int  // lines of the lower pane
@@ -28,10 +29,10 @@ const (
 
 // plan drops the least important parts until the lower pane has the lines that it needs.
 func (r *run) plan(width, height int) runPlan {
-	p := runPlan{width: max(width, 0), height: max(height, 0), bar: true, gap1: true, gap2: true, gap3: true, head: true, lanes: max(len(r.s.Stages), 1),
+	p := runPlan{width: max(width, 0), height: max(height, 0), bar: true, gap1: true, legend: true, gap2: true, gap3: true, head: true, lanes: max(len(r.s.Stages), 1),
 		waits: max(min(len(r.waitLines()), 2), 1), verdict: 1}
 	if r.checking() && r.pane == paneTables && !r.waits { // nothing flows yet
-		p.lanes, p.waits, p.gap1 = 0, 0, false
+		p.lanes, p.waits, p.gap1, p.legend = 0, 0, false, false
 		if r.notice() == "" {
 			p.verdict = 0
 		}
@@ -45,6 +46,7 @@ func (r *run) plan(width, height int) runPlan {
 		p.railLine = true
 	}
 	p.rate = p.main < wideFull
+	p.legend = p.legend && p.main >= wideFull && r.rate.Verdict.Sentence != "" // before the sentence it stands in its place
 	if p.main >= wideFull && r.said > 1 && p.lanes > 0 {
 		p.verdict = 2
 	}
@@ -60,6 +62,7 @@ func (r *run) plan(width, height int) runPlan {
 		least int
 		part  func()
 	}{
+		{comfort + 6, func() { p.legend = false }},
 		{want, func() { p.gap3 = false }},
 		{want, func() { p.gap1 = false }},
 		{want, func() { p.waits = 0 }},
@@ -85,7 +88,7 @@ func (r *run) plan(width, height int) runPlan {
 // settle works out where the lower pane is and how many lines it has.
 func (p *runPlan) settle() {
 	above := 2 + p.lanes + p.waits + p.verdict
-	for _, one := range []bool{p.railLine, p.bar, p.rate, p.gap1, p.gap2, p.head} {
+	for _, one := range []bool{p.railLine, p.bar, p.rate, p.gap1, p.legend, p.gap2, p.head} {
 		if one {
 			above++
 		}

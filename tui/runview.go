@@ -26,6 +26,9 @@ func (r *run) View(width, height int) string {
 	if p.gap1 {
 		lines = append(lines, "")
 	}
+	if p.legend {
+		lines = append(lines, spaces(laneMark+laneName)+r.env.legend())
+	}
 	lines = append(lines, r.pipeline(p)...)
 	if p.gap2 {
 		lines = append(lines, "")
@@ -126,7 +129,7 @@ func (r *run) phaseLine(p runPlan) string {
 // pace is what moves now, or moved on average when all is over.
 func (r *run) pace() string {
 	e := r.env
-	if !r.s.Finished && !moving(r.s) {
+	if !r.s.Finished && (!moving(r.s) || r.s.MovedBytes == 0 && r.s.MovedRows == 0) {
 		return spaces(rateWidth + 3 + rowsWidth)
 	}
 	bytes, rows, known := r.rate.Bytes, r.rate.Rows, r.rate.Known

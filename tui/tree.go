@@ -236,10 +236,20 @@ func (t *tree) View(width, height int) string {
 	page := max(height-treeHead-3, 1)
 	from, to := t.list.Window(page, len(t.rows))
 	for i := from; i < to; i++ {
-		lines = append(lines, t.line(t.rows[i], i == t.list.Cursor, width))
+		lines = append(lines, t.line(t.rows[i], i == t.list.Cursor, min(width, menuWidth)))
 	}
 	lines = append(fill(lines, treeHead+page), "")
 	return fitFrame(append(lines, t.foot(width)...), width, height)
+}
+
+// bytesOf is the size of what is chosen of a schema.
+func (t *tree) bytesOf(schema format.Name) (bytes int64) {
+	for i := range t.all {
+		if s := &t.all[i]; s.Schema == schema && t.chosen[i] && s.HasRows {
+			bytes += s.Bytes
+		}
+	}
+	return bytes
 }
 
 // total is the running total, and how long a dump of it may take.
@@ -250,13 +260,16 @@ func (t *tree) total(width int) string {
 	if unknown {
 		about = "more than "
 	}
+	if t.none() {
+		return e.cut("nothing is chosen"+e.Styles.Muted.On("   space chooses, a chooses all"), width)
+	}
 	text := fmt.Sprintf("%s, %s%s rows, %s", show.Plural(int64(tables), "table", "tables"), about, show.Short(float64(rows)), sizeOf(bytes, false))
 	est := t.home.o.State.Estimate("dump", bytes)
 	took := "time " + est.Basis
 	if est.Took > 0 {
-		took = "~" + clock(est.Took) + ", " + est.Basis + " " + t.home.local(est.When, "2006-01-02 15:04")
+		took = "takes ~" + clock(est.Took) + ", " + est.Basis + " " + t.home.local(est.When, "01-02 15:04")
 	}
-	return e.cut(text+e.Styles.Muted.On("   "+show.Line(took)), width)
+	return e.cut(e.Styles.Title.On(text)+e.Styles.Muted.On("   "+show.Line(took)), width)
 }
 
 func (t *tree) line(r treeRow, here bool, width int) string {
@@ -268,7 +281,11 @@ func (t *tree) line(r treeRow, here bool, width int) string {
 	if r.at < 0 {
 		some, of := t.count(r.schema)
 		box := t.box(some == of, some > 0)
-		return mark + box + " " + e.spread(st.On(show.Text(string(r.schema))), e.Styles.Muted.On(fmt.Sprintf("%d of %d", some, of)), max(width-4, 0))
+		right := fmt.Sprintf("%d of %d", some, of)
+		if width >= wideFull {
+			right = e.right(right, 13) + " " + e.right(sizeOf(t.bytesOf(r.schema), false), sizeWidth)
+		}
+		return mark + box + " " + e.spread(st.On(show.Text(string(r.schema))), e.Styles.Muted.On(right), max(width-4, 0))
 	}
 	s := &t.all[r.at]
 	size, rows := sizeOf(s.Bytes, false), rowCount(s.Rows, false)
@@ -276,30 +293,34 @@ func (t *tree) line(r treeRow, here bool, width int) string {
 		size, rows = "", "definition"
 	}
 	box := t.box(t.chosen[r.at], false)
-	if s.Why != "" {
-		box, st = e.Styles.Bad.On(e.Glyphs.Failed), e.Styles.Muted
-	}
 	kind := s.Kind
 	if s.Unlogged {
 		kind = "unlogged " + kind
 	}
+	kindStyle := e.Styles.Muted
+	if s.Why != "" {
+		box, st = e.Styles.Bad.On(e.Glyphs.Failed), e.Styles.Muted
+		kind, kindStyle = "refused", e.Styles.Bad
+	}
 	room := max(width-6, 0)
-	right := e.right(rows, 13) + " " + e.right(size, sizeWidth)
+	right := e.Styles.Muted.On(e.right(rows, 13) + " " + e.right(size, sizeWidth))
 	switch {
 	case room >= 62:
-		right = e.left(kind, 18) + right
+		right = kindStyle.On(e.left(kind, 18)) + right
+	case s.Why != "":
+		right = kindStyle.On(e.right(kind, sizeWidth))
 	case room < 40:
-		right = e.right(size, sizeWidth)
+		right = e.Styles.Muted.On(e.right(size, sizeWidth))
 	}
 	name := e.cut(show.Text(string(s.Name)), max(room-widthOf(right)-1, 4))
-	return mark + "  " + box + " " + e.spread(st.On(name), e.Styles.Muted.On(right), room)
+	return mark + "  " + box + " " + e.spread(st.On(name), right, room)
 }
 
 func (t *tree) box(all, some bool) string {
 	e := t.env
 	switch {
 	case all:
-		return e.Styles.Good.On(e.Glyphs.On)
+		return e.Styles.Accent.On(e.Glyphs.On)
 	case some:
 		return e.Styles.Warn.On(e.Glyphs.Cancelled)
 	}

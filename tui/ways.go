@@ -17,20 +17,19 @@ func newRestoreWays(h *home, path string, l link, create bool) Screen {
 	}
 	c.items = func() []item {
 		e := h.env
-		dot := e.Glyphs.Dot
 		c.lines = []string{e.Styles.Muted.On("first the preflight; nothing is written before you say so")}
 		if create {
-			return []item{{left: "Everything, into a new database", right: "makes " + database, detail: "definitions, rows, proof, indexes and constraints", sign: "+", look: e.Styles.Accent,
+			return []item{{left: "Everything, into a new database", about: "makes " + database, detail: "definitions, rows, proof, indexes and constraints", sign: "+", look: e.Styles.Accent,
 				choose: func() tea.Cmd { return start(func(o *restore.Options) { o.Create = true }) }}}
 		}
 		return []item{
-			{left: "Everything", right: "the tables must not be there yet", detail: "definitions, rows, proof, indexes and constraints", sign: dot, choose: func() tea.Cmd { return start(func(*restore.Options) {}) }},
-			{left: "Go on with an interrupted restore", right: "by its journal", detail: "loads what is missing; nothing is loaded twice", sign: dot, choose: func() tea.Cmd { return start(func(o *restore.Options) { o.Resume = true }) }},
-			{left: "Rows only, into empty tables", right: "the tables are there", detail: "refused when one of the tables holds rows", sign: dot, choose: func() tea.Cmd { return start(func(o *restore.Options) { o.DataOnly = true }) }},
-			{left: "Rows only, beside those that are there", right: "appends", detail: "rows that are there stay; the proof is left out", sign: dot, choose: func() tea.Cmd {
+			{left: "Everything", about: "where no such tables are yet", detail: "definitions, rows, proof, indexes and constraints", choose: func() tea.Cmd { return start(func(*restore.Options) {}) }},
+			{left: "Go on with an interrupted restore", about: "by its journal", detail: "loads what is missing; nothing is loaded twice", choose: func() tea.Cmd { return start(func(o *restore.Options) { o.Resume = true }) }},
+			{left: "Rows only, into empty tables", about: "the tables are there", detail: "refused when one of the tables holds rows", choose: func() tea.Cmd { return start(func(o *restore.Options) { o.DataOnly = true }) }},
+			{left: "Rows only, beside those that are there", about: "appends", detail: "rows that are there stay; the proof is left out", choose: func() tea.Cmd {
 				return start(func(o *restore.Options) { o.DataOnly, o.OnExisting = true, restore.Append })
 			}},
-			{left: "Rows only, in place of those that are there", right: "empties the tables", detail: "destroys all rows of these tables: asks for the database's name", sign: e.Glyphs.Warn, look: e.Styles.Warn, choose: func() tea.Cmd {
+			{left: "Rows only, in place of those that are there", about: "empties the tables", detail: "destroys all rows of these tables: asks for the database's name", sign: e.Glyphs.Warn, look: e.Styles.Warn, choose: func() tea.Cmd {
 				return start(func(o *restore.Options) { o.DataOnly, o.OnExisting = true, restore.Truncate })
 			}},
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/demo"
 	"github.com/bytehaul/pghaul/internal/pgcluster"
+	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/restore"
 )
@@ -40,7 +41,7 @@ func (a *app) demoCommand() *cobra.Command {
 	}
 	groupOf(c, "Options", false, func(f flags) {
 		f.number(&j.jobs, "jobs", "j", "N", "parallel connections", 1, maxJobs)
-		f.choice(&j.progress, "progress", "", "how to show progress, on standard error\n(auto: bar on a terminal, else plain)", "auto", "bar", "plain", "json", "none")
+		f.choice(&j.progress, "progress", "", "how to show progress, on standard error\n(auto: bar on a terminal, else plain; tui: the screen\nof each step, which q leaves for the next)", "auto", "tui", "bar", "plain", "json", "none")
 	})
 	return c
 }
@@ -63,6 +64,9 @@ type demoRun struct {
 
 func (a *app) demo(c *cobra.Command, j *jobFlags) (err error) {
 	ctx := c.Context()
+	if j.progress == "tui" && !isTerminal(a.stderr) {
+		return errNoScreen()
+	}
 	d := &demoRun{app: a, job: j, started: time.Now()}
 	temp, err := os.MkdirTemp("", "pghaul-demo-")
 	if err != nil {
@@ -151,13 +155,13 @@ func (d *demoRun) dump(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	d.dumped, _, err = d.app.runDump(ctx, d.job, dump.Options{DSN: dsn, Dir: d.folder, Jobs: d.job.jobs, Compression: format.Compression{Level: 1}, SegmentSize: demoSegment,
+	var t *progress.Tracker
+	d.dumped, t, err = d.app.runDump(ctx, d.job, dump.Options{DSN: dsn, Dir: d.folder, Jobs: d.job.jobs, Compression: format.Compression{Level: 1}, SegmentSize: demoSegment,
 		PgBinDir: d.cluster.BinDir(), Tool: tool()})
 	if err != nil {
 		return err
 	}
-	d.dumpTook = time.Since(start)
+	d.dumpTook = t.Snapshot().Elapsed // without the time that a screen is looked at
 	d.say("   %s, %s in %s: %s s, %s", show.Plural(d.dumped.Rows, "row", "rows"), show.Size(d.dumped.RawBytes), show.Plural(int64(d.dumped.Files), "file", "files"),
 		seconds(d.dumpTook), rate(d.dumped.RawBytes, d.dumpTook))
 	return nil
@@ -165,12 +169,11 @@ func (d *demoRun) dump(ctx context.Context) error {
 
 func (d *demoRun) verify(c *cobra.Command) error {
 	d.say("\n2. pghaul verify shop.dump\n")
-	start := time.Now()
-	found, _, err := d.app.runVerify(c, d.job, restore.VerifyOptions{Path: d.folder, Jobs: d.job.jobs})
+	found, t, err := d.app.runVerify(c, d.job, restore.VerifyOptions{Path: d.folder, Jobs: d.job.jobs})
 	if err != nil {
 		return err
 	}
-	d.verifyTook = time.Since(start)
+	d.verifyTook = t.Snapshot().Elapsed
 	printDamages(d.app, found)
 	if !found.OK() {
 		return errFound
@@ -185,12 +188,12 @@ func (d *demoRun) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	d.restored, _, err = d.app.runRestore(ctx, d.job, restore.Options{Dir: d.folder, DSN: dsn, Create: true, Jobs: d.job.jobs, PgBinDir: d.cluster.BinDir(), Tool: tool()}, true)
+	var t *progress.Tracker
+	d.restored, t, err = d.app.runRestore(ctx, d.job, restore.Options{Dir: d.folder, DSN: dsn, Create: true, Jobs: d.job.jobs, PgBinDir: d.cluster.BinDir(), Tool: tool()}, true)
 	if err != nil {
 		return err
 	}
-	d.loadTook = time.Since(start)
+	d.loadTook = t.Snapshot().Elapsed
 	if n := len(d.restored.Gaps); n > 0 {
 		return fmt.Errorf("%d objects could not be made, the first: %s %s: %s", n, d.restored.Gaps[0].Kind, d.restored.Gaps[0].Name, d.restored.Gaps[0].Message)
 	}

@@ -304,7 +304,7 @@ func (a *app) workOnScreen(ctx context.Context, f *jobFlags, k *task) error {
 	defer closeInput()
 	var byKey atomic.Bool
 	j := a.startJob(ctx, k, func() { byKey.Store(true); a.interrupt.trigger(os.Interrupt) }, func() {})
-	o.Screen = tui.NewRun(j.screen("the job goes on, and its progress is shown in lines"))
+	o.Screen = tui.NewPlan(j.screen("the job goes on, and its progress is shown in lines"))
 	showing, hide := context.WithCancel(context.Background())
 	defer hide()
 	go func() { // a signal from outside: nobody may sit at the terminal

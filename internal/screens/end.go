@@ -2,10 +2,12 @@ package screens
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/report"
+	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/tui"
 )
 
@@ -80,7 +82,7 @@ func EndOf(j *Job, gaps int) tui.Ended {
 			{Kind: "MATERIALIZED VIEW DATA", Name: "stats.by_region", SQLState: "42883", Message: "function st_within(geometry, geometry) does not exist"}}[i%3])
 	}
 	p.GapCount = gaps
-	end := tui.Ended{Report: &report.Report{Progress: p, Outcome: "restored 248,117,204 rows into shop in 182.4 s, every row proven in 22 tables"},
+	end := tui.Ended{Report: &report.Report{Progress: p, Outcome: fmt.Sprintf("restored %s rows into shop in %.1f s, every row proven in 22 tables", show.Count(s.Rows), sec)},
 		Next: []string{"point the application at db2:5432/shop", "keep /backup/shop-2026-11-30 until it has run there for a while"}}
 	if gaps > 0 {
 		end.Report.Outcome = "incomplete: the rows are there, every row proven, but 3 objects could not be made"

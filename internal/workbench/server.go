@@ -78,7 +78,7 @@ func Tables(ctx context.Context, dsn *pg.DSN) ([]dump.Surveyed, error) {
 // Estimate is how long a job of so many bytes may take, and what that rests on.
 type Estimate struct {
 	Took  time.Duration // 0: unknown
-	Basis string        // words, before When where that is set
+	Basis string        // in words; When stands behind it
 	When  time.Time     // the end of the job that it rests on
 }
 
@@ -87,10 +87,10 @@ func (s *State) Estimate(kind string, bytes int64) Estimate {
 	for _, j := range s.Jobs() {
 		if j.Kind == kind && j.OK && j.Bytes >= minBasis && j.Millis > 0 {
 			rate := float64(j.Bytes) / float64(j.Millis)
-			return Estimate{Took: max(time.Duration(float64(bytes)/rate)*time.Millisecond, time.Second), Basis: "as fast as the " + kind + " of", When: j.Ended}
+			return Estimate{Took: max(time.Duration(float64(bytes)/rate)*time.Millisecond, time.Second), Basis: "as on", When: j.Ended}
 		}
 	}
-	return Estimate{Basis: "unknown: no " + kind + " has been run from here yet"}
+	return Estimate{Basis: "unknown before the first " + kind + " from here"}
 }
 
 // minBasis is the least that a job must have moved for its pace to say something.
