@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -69,13 +70,16 @@ func (p *plan) Update(m tea.Msg) tea.Cmd {
 	return nil
 }
 
-// looking are the phases that this screen is for.
-func looking(s progress.Snapshot) bool {
+// looking tells the phases that this screen is for, of a job with these phases where it does not tell them itself.
+func looking(s progress.Snapshot, phases []string) bool {
+	if len(s.Planned) > 0 {
+		phases = s.Planned
+	}
 	switch s.Phase.Name {
 	case "", restore.PhasePreflight:
 		return true
-	case "plan": // with which other jobs begin: they make no checks
-		return len(s.Checks) > 0
+	case "plan": // with which jobs begin that make no checks, too
+		return len(s.Checks) > 0 || slices.Contains(phases, restore.PhasePreflight)
 	}
 	return false
 }
@@ -97,11 +101,11 @@ func (p *plan) look() tea.Cmd {
 	case <-p.o.View.Done():
 		p.ended = true
 		p.s = p.o.View.Snapshot()
-		if looking(p.s) && p.s.Err != nil && p.o.Ended != nil {
+		if looking(p.s, p.o.Phases) && p.s.Err != nil && p.o.Ended != nil {
 			return func() tea.Msg { return planEndMsg{p, p.o.Ended()} }
 		}
 	default:
-		if looking(p.s) {
+		if looking(p.s, p.o.Phases) {
 			return nil
 		}
 	}
@@ -271,7 +275,7 @@ func (p *plan) line(c progress.Check, here bool, width int) string {
 	if strings.HasSuffix(c.Text, " problems") || strings.HasSuffix(c.Text, " warnings") {
 		word = c.Text
 	}
-	column := min(28, width/2)
+	column := min(30, width/2)
 	return e.cut(mark+st.On(sign)+" "+name.On(e.left(show.Text(c.Name), column-3))+" "+e.Styles.Muted.On(show.Line(word)), width)
 }
 
@@ -398,7 +402,7 @@ func (e *Env) comparison(t *restore.Comparison, width int) []string {
 		if !s.Same {
 			sign, st = e.Glyphs.Failed, e.Styles.Bad
 		}
-		out = append(out, e.cut(fmt.Sprintf("  %s %s %s %s", st.On(sign), e.left(show.Text(s.Type), name), e.left(show.Line(s.Source), typ), show.Line(s.Target)), width))
+		out = append(out, e.cut(fmt.Sprintf("%s %s %s %s", st.On(sign), e.left(show.Text(s.Type), name), e.left(show.Line(s.Source), typ), show.Line(s.Target)), width))
 	}
 	return out
 }

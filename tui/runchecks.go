@@ -8,7 +8,7 @@ import (
 // checking tells whether the job is still looking before it moves anything, or was refused by what it has found.
 func (r *run) checking() bool {
 	c := r.s.Tables
-	return len(r.s.Checks) > 0 && looking(r.s) && c.Running+c.Done+c.Failed+c.Cancelled == 0 && !moving(r.s)
+	return len(r.s.Checks) > 0 && looking(r.s, r.o.Phases) && c.Running+c.Done+c.Failed+c.Cancelled == 0 && !moving(r.s)
 }
 
 // checkHead counts the checks by their results.
