@@ -236,7 +236,7 @@ func (j *job) prepare(ctx context.Context) error {
 			rows = int64(t.rel.Tuples)
 		}
 		t.progress = o.Tracker.AddTable(progress.TableInfo{Name: t.rel.String(), Rows: rows, Bytes: t.rel.Pages*pageSize + t.rel.ToastBytes,
-			Segments: len(t.segments), Columns: len(t.columns)})
+			Segments: len(t.segments), Columns: len(t.columns), Describe: described{p, t}})
 	}
 	return nil
 }

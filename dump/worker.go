@@ -75,26 +75,27 @@ func (w *worker) run(ctx context.Context, q *queue, place *control.Place) (err e
 }
 
 func (w *worker) segmentWithRetry(ctx context.Context, s *segment) error {
-	s.table.progress.StartSegment()
+	part := s.table.progress.Part(s.no - 1)
+	part.Start()
 	for try := 1; ; try++ {
-		counted := &flow.Tally{To: s.table.progress}
+		counted := &flow.Tally{To: part}
 		err := w.segment(ctx, s, counted)
 		if err == nil {
-			s.table.progress.EndSegment(nil)
+			part.End(nil)
 			return nil
 		}
 		again := w.job.options.Out == nil // what went down a pipe cannot be taken back
 		if again && ctx.Err() == nil && pg.ConnectionLost(err) && try < segmentTries {
 			w.disconnect()
 			if ping := w.pulse(); ping != nil {
-				s.table.progress.EndSegment(ping)
+				part.End(ping)
 				return ping
 			}
-			s.table.progress.Unwind(counted.Rows, counted.Bytes)
+			part.Unwind(counted.Rows, counted.Bytes)
 			w.job.options.Tracker.Warn("connection lost while reading %s, segment %d; reading it again under the same snapshot: %v", s.table.rel, s.no, err)
 			continue
 		}
-		s.table.progress.EndSegment(err)
+		part.End(err)
 		return fmt.Errorf("table %s, segment %d: %w", s.table.rel, s.no, err)
 	}
 }

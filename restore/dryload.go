@@ -216,13 +216,14 @@ func (w *dryWorker) segment(ctx context.Context, s drySegment) error {
 	if err := w.prepare(ctx, s.table); err != nil {
 		return err
 	}
-	s.table.progress.StartSegment()
-	count := &flow.Tally{To: s.table.progress}
+	part := s.table.progress.Part(s.i)
+	part.Start()
+	count := &flow.Tally{To: part}
 	err := w.send(ctx, s, count)
 	if err != nil {
-		s.table.progress.Unwind(count.Rows, count.Bytes)
+		part.Unwind(count.Rows, count.Bytes)
 	}
-	s.table.progress.EndSegment(canceled(ctx, err))
+	part.End(canceled(ctx, err))
 	switch {
 	case ctx.Err() != nil:
 		return canceled(ctx, err)

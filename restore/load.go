@@ -176,30 +176,31 @@ func (w *worker) run(ctx context.Context, q *queue, place *control.Place) error 
 // segment loads one segment, the journal's row first, so that nobody loads it twice. From a live origin it tries again when a session was lost.
 func (w *worker) segment(ctx context.Context, t *loadTable, i int) error {
 	started := false
+	part := t.progress.Part(i)
 	begun := func() {
 		if !started {
 			started = true
-			t.progress.StartSegment()
+			part.Start()
 		}
 	}
 	for try := 1; ; try++ {
-		count := &flow.Tally{To: t.progress}
+		count := &flow.Tally{To: part}
 		done, err := w.attempt(ctx, t, i, count, begun)
 		seg := &t.entry.Segments[i]
 		if err != nil {
-			t.progress.Unwind(count.Rows, count.Bytes)
+			part.Unwind(count.Rows, count.Bytes)
 			if err = w.again(ctx, t, i, try, err); err == nil {
 				continue
 			}
 		}
 		switch {
 		case done && !started:
-			t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
+			part.AlreadyDone(seg.Rows, seg.RawBytes)
 		case done:
-			t.progress.Add(seg.Rows, seg.RawBytes)
+			part.Add(seg.Rows, seg.RawBytes)
 		}
 		if started {
-			t.progress.EndSegment(canceled(ctx, err))
+			part.End(canceled(ctx, err))
 		}
 		return err
 	}

@@ -37,8 +37,9 @@ func (j *job) loadEmpty(ctx context.Context) error {
 			}
 		}
 		for _, e := range part {
-			e.table.progress.StartSegment()
-			e.table.progress.EndSegment(nil)
+			part := e.table.progress.Part(e.i)
+			part.Start()
+			part.End(nil)
 			j.loaded.Add(1)
 		}
 	}

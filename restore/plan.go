@@ -233,7 +233,7 @@ func (p *plan) track(tracker *progress.Tracker) {
 	for _, t := range p.tables {
 		exact := t.entry.RowDigest != ""
 		t.progress = tracker.AddTable(progress.TableInfo{Name: t.name.String(), Rows: t.entry.Rows, RowsExact: exact, Bytes: t.entry.Bytes, BytesExact: exact,
-			Segments: len(t.entry.Segments), Columns: len(t.columns)})
+			Segments: len(t.entry.Segments), Columns: len(t.columns), Describe: described{t.entry}})
 	}
 }
 

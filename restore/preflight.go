@@ -136,7 +136,7 @@ func (j *job) track() {
 				continue
 			}
 			j.loaded.Add(1)
-			t.progress.AlreadyDone(1, seg.Rows, seg.RawBytes)
+			t.progress.Part(i).AlreadyDone(seg.Rows, seg.RawBytes)
 		}
 		t.left = left
 	}

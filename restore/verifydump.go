@@ -150,7 +150,7 @@ func (v *verifier) files(ctx context.Context, m *format.Manifest) error {
 	for i := range m.Tables {
 		t := &m.Tables[i]
 		table := v.o.Tracker.AddTable(progress.TableInfo{
-			Name: fmt.Sprintf("%s.%s", t.Schema, t.Name), Rows: t.Rows, RowsExact: true, Bytes: t.Bytes, BytesExact: true, Segments: len(t.Segments), Columns: len(t.Columns),
+			Name: fmt.Sprintf("%s.%s", t.Schema, t.Name), Rows: t.Rows, RowsExact: true, Bytes: t.Bytes, BytesExact: true, Segments: len(t.Segments), Columns: len(t.Columns), Describe: described{t},
 		})
 		for j := range t.Segments {
 			s := &t.Segments[j]

@@ -22,6 +22,7 @@ type fileToVerify struct {
 	src   io.Reader
 	want  *wantedFile     // nil: no manifest speaks of it
 	table *progress.Table // nil: not known yet
+	part  *progress.Part  // of table, once it was started
 	pool  *pipeline.Pool
 }
 
@@ -32,19 +33,29 @@ type wantedFile struct {
 	segment int // index
 }
 
+// start says that the file is under way.
+func (f *fileToVerify) start() {
+	i := 0
+	if f.want != nil {
+		i = f.want.segment
+	}
+	f.part = f.table.Part(i)
+	f.part.Start()
+}
+
 // file verifies one file. It records damage; the error is for a context that has ended.
 func (v *verifier) file(ctx context.Context, f *fileToVerify) error {
 	stored, totals, damage := v.readFile(ctx, f)
 	if ctx.Err() != nil {
-		f.table.EndSegment(ctx.Err())
+		f.part.End(ctx.Err())
 		return context.Cause(ctx)
 	}
 	if damage != nil {
 		v.found(*damage)
-		f.table.EndSegment(errors.New(damage.String()))
+		f.part.End(errors.New(damage.String()))
 		return nil
 	}
-	f.table.EndSegment(nil)
+	f.part.End(nil)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.report.Files++
@@ -59,7 +70,7 @@ func (v *verifier) readFile(ctx context.Context, f *fileToVerify) (stored int64,
 	src := &summedReader{r: f.src, sum: xxh3.New128()}
 	r, err := v.metas.NewReader(src)
 	if err != nil {
-		f.table.StartSegment()
+		f.start()
 		return 0, totals, damageOf(f.name, err)
 	}
 	if f.table == nil {
@@ -69,11 +80,11 @@ func (v *verifier) readFile(ctx context.Context, f *fileToVerify) (stored int64,
 		}
 		f.table = v.o.Tracker.AddTable(info)
 	}
-	f.table.StartSegment()
+	f.start()
 	if what := f.want.header(r.Header()); what != "" {
 		return 0, totals, &Damage{File: f.name, Offset: -1, Kind: kindMismatch, What: what}
 	}
-	parse := &wholeRows{Parse: flow.Parse{Walker: r.Walker(), Count: f.table}, reader: r}
+	parse := &wholeRows{Parse: flow.Parse{Walker: r.Walker(), Count: f.part}, reader: r}
 	source := &patientSource{FileSource: flow.FileSource{Reader: r}}
 	lane := pipeline.Lane{Source: source, Stages: []pipeline.Stage{parse}, Sink: flow.Discard{}, Pool: f.pool, Hold: v.o.Control.Wait, Meters: v.meters()}
 	if err := cmp.Or(pipeline.Run(ctx, lane), source.late); err != nil {

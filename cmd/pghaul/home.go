@@ -117,8 +117,6 @@ func (h *homeJobs) Verify(path string) tui.RunOptions {
 // Restore implements [tui.Jobs].
 func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
 	o.Jobs, o.Tool = newJobFlags().jobs, tool()
-	compared := &comparisons{}
-	o.Compared = compared.set
 	destroys := o.OnExisting == restore.Truncate
 	var sum *restore.Summary
 	k := h.app.restoreTask(o, false, &sum)
@@ -136,7 +134,7 @@ func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
 	run.View = struct {
 		*screenJob
 		*comparisons
-	}{run.View.(*screenJob), compared}
+	}{run.View.(*screenJob), k.compared}
 	return run
 }
 
@@ -144,8 +142,6 @@ func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
 func (h *homeJobs) Migrate(from dump.Options, to restore.Options) tui.RunOptions {
 	m := &migrateFlags{job: newJobFlags(), from: from, to: to}
 	m.from.Jobs, m.from.Tool, m.to.Jobs, m.to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
-	compared := &comparisons{}
-	m.to.Compared = compared.set
 	var sum *restore.Summary
 	k := h.app.migrateTask(m, &sum)
 	do := k.do
@@ -162,27 +158,8 @@ func (h *homeJobs) Migrate(from dump.Options, to restore.Options) tui.RunOptions
 	run.View = struct {
 		*screenJob
 		*comparisons
-	}{run.View.(*screenJob), compared}
+	}{run.View.(*screenJob), k.compared}
 	return run
-}
-
-// comparisons keeps what a preflight has found of the tables.
-type comparisons struct {
-	mu   sync.Mutex
-	list []restore.Comparison
-}
-
-func (c *comparisons) set(list []restore.Comparison) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.list = list
-}
-
-// Comparisons implements [tui.ComparisonView].
-func (c *comparisons) Comparisons() []restore.Comparison {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.list
 }
 
 // wait returns when all jobs have ended and are remembered.

@@ -22,7 +22,6 @@ import (
 	"github.com/bytehaul/pghaul/internal/sched"
 	"github.com/bytehaul/pghaul/internal/show"
 	"github.com/bytehaul/pghaul/internal/watch"
-	"github.com/bytehaul/pghaul/tui"
 )
 
 const (
@@ -67,8 +66,9 @@ type task struct {
 	phases  []string                       // in their order, for the terminal UI
 	ended   func(err error) *report.Report // after do; nil: there is none
 	next    func() []string                // after a good end: what to do next
-	details func(progress.TableSnapshot) tui.TableDetails
-	cancel  string // what is left after a cancel
+	cancel  string                         // what is left after a cancel
+
+	compared *comparisons // with a target's tables; nil: there is none
 }
 
 // gcPercent lets the heap grow by a quarter before it is collected. Rows make no garbage, so a collection is rare; what a hundred thousand tables need is worth keeping small.

@@ -241,8 +241,9 @@ func (a *app) runMigrate(ctx context.Context, m *migrateFlags) (sum *restore.Sum
 // migrateTask is a migrate whose summary goes to sum.
 func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
 	t := progress.New("migrate", "read", "parse", "convert", "insert")
-	m.from.Tracker, m.to.Tracker = t, t
-	return &task{tracker: t, jobs: m.to.Jobs, phases: restorePhases, cancel: "what is copied stays, and --resume goes on from there",
+	compared := &comparisons{}
+	m.from.Tracker, m.to.Tracker, m.to.Compared = t, t, compared.set
+	return &task{tracker: t, compared: compared, jobs: m.to.Jobs, phases: restorePhases, cancel: "what is copied stays, and --resume goes on from there",
 		do: func(s *session) (err error) {
 			m.from.Logf, m.to.Logf, m.to.Control = s.logf(), s.logf(), s.control()
 			if !m.yes {

@@ -198,8 +198,9 @@ func (a *app) runRestore(ctx context.Context, j *jobFlags, o restore.Options, ye
 // restoreTask is a restore whose summary goes to sum.
 func (a *app) restoreTask(o restore.Options, yes bool, sum **restore.Summary) *task {
 	t := progress.New("restore", "read", "parse", "convert", "insert")
-	o.Tracker = t
-	return &task{tracker: t, jobs: o.Jobs, cancel: "what is loaded stays, and --resume goes on from there",
+	compared := &comparisons{}
+	o.Tracker, o.Compared = t, compared.set
+	return &task{tracker: t, jobs: o.Jobs, compared: compared, cancel: "what is loaded stays, and --resume goes on from there",
 		do: func(s *session) (err error) {
 			o.Logf, o.Control = s.logf(), s.control()
 			if !yes {

@@ -17,6 +17,7 @@ type TableInfo struct {
 	BytesExact bool
 	Segments   int // at least 1 is assumed
 	Columns    int
+	Describe   Describer // nil: nothing more is known
 }
 
 // State is how far a table is.
@@ -53,10 +54,11 @@ type Table struct {
 	// Guarded by t.mu.
 	id              int
 	state           State
-	counted         amount // that the table was counted with in the sums: all else is as it was until the next count
-	before          amount // moved by an earlier run
-	running, ended  int    // segments
-	broken          int    // segments that ended with an error
+	counted         amount  // that the table was counted with in the sums: all else is as it was until the next count
+	before          amount  // moved by an earlier run
+	running, ended  int     // segments
+	parts           []*Part // of those that were begun; nil: none, or the table has one segment
+	broken          int     // segments that ended with an error
 	started, latest time.Time
 	proof           Proof
 	note            string
