@@ -86,7 +86,7 @@ var rules = map[string]rule{
 	"internal/rowtext":   {ours: []string{"format"}, others: []string{pgx, "golang.org/x/text"}},
 	"internal/termguard": {others: []string{charm + "/lipgloss"}},
 	// What the terminal UI asks of servers and disks.
-	"internal/workbench": {ours: []string{"dump", "internal/pg", "internal/shelf"}},
+	"internal/workbench": {ours: []string{"dump", "internal/pg", "internal/shelf"}, others: []string{sys}},
 	"tui":                {ours: []string{"dump", "restore", "format", "internal/pg", "internal/progress", "internal/report", "internal/shelf", "internal/show", "internal/workbench"}, others: []string{charm}},
 
 	// Pictures of the terminal UI, made of jobs that pretend.

@@ -64,7 +64,7 @@ func (n *noJobs) Dump(o dump.Options) RunOptions       { return n.run("dump " + 
 func (n *noJobs) Verify(path string) RunOptions        { return n.run("verify " + path) }
 func (n *noJobs) Restore(o restore.Options) RunOptions { return n.run("restore " + o.Dir) }
 
-func (n *noJobs) Migrate(dump.Options, restore.Options) RunOptions { return n.run("migrate") }
+func (n *noJobs) Migrate(dump.Options, restore.Options, bool) RunOptions { return n.run("migrate") }
 
 // desk is a program at its home screen, with what it would ask a server for.
 type desk struct {
@@ -216,6 +216,10 @@ func TestTablesAreChosen(t *testing.T) {
 		t.Errorf("in %q, out %q", in, out)
 	}
 	d.press(keyEnter)
+	d.sees("Ready: dump", "compression", "zstd:1", "free there")
+	d.press(keyDown, keyDown, keyEnter)
+	d.sees("zstd:3")
+	d.press(tea.KeyMsg{Type: tea.KeyHome}, keyEnter)
 	if len(d.jobs.started) != 1 || !strings.HasSuffix(d.jobs.started[0], "shop-2026-11-30") {
 		t.Errorf("started %q", d.jobs.started)
 	}

@@ -21,7 +21,8 @@ type Jobs interface {
 	Dump(dump.Options) RunOptions
 	Verify(path string) RunOptions
 	Restore(restore.Options) RunOptions
-	Migrate(from dump.Options, to restore.Options) RunOptions
+	// Migrate waits between phases when there are gates.
+	Migrate(from dump.Options, to restore.Options, gates bool) RunOptions
 }
 
 // HomeOptions are what the home screen works with.
@@ -31,7 +32,11 @@ type HomeOptions struct {
 	Dir   string                       // where dumps are looked for and written
 	Now   func() time.Time             // times are shown in its zone
 	Dumps func() ([]shelf.Dump, error) // below Dir; called outside of Update
-	Ask   Sources
+	// Defaults fills in what a job of that kind is started with by habit; nil: nothing.
+	Defaults func(*JobOptions)
+	// Command is the command line that does the same; nil: it is not shown.
+	Command func(JobOptions) string
+	Ask     Sources
 }
 
 // NewHome makes the first screen: what can be done, what was done, which dumps there are.
@@ -233,9 +238,7 @@ func (h *home) migrate() tea.Cmd {
 			name := from.dsn.Config.Database
 			start := func(create bool) func(link) tea.Cmd {
 				return func(to link) tea.Cmd {
-					return startRun(func() RunOptions {
-						return h.o.Jobs.Migrate(dump.Options{DSN: from.dsn, SegmentSize: defaultSegment}, restore.Options{DSN: to.dsn, Create: create})
-					})
+					return Push(newReady(h, JobOptions{Kind: "migrate", From: dump.Options{DSN: from.dsn, SegmentSize: defaultSegment}, To: restore.Options{DSN: to.dsn, Create: create}, Gates: true}, 0))
 				}
 			}
 			return Push(newConnect(h, "Migrate "+name+": to which server?", func(l link) tea.Cmd {

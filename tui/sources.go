@@ -17,6 +17,7 @@ type Sources struct {
 	Tables   func(context.Context, *pg.DSN) ([]dump.Surveyed, error)
 	Manifest func(dir string) (*format.Manifest, error)
 	Meta     func(dir, file string) (*format.Meta, error) // of a data file
+	Free     func(dir string) (bytes int64, ok bool)      // of the file system that a folder is in, or will be
 }
 
 // complete fills in what is nil.
@@ -32,6 +33,9 @@ func (s *Sources) complete(state *workbench.State) {
 	}
 	if s.Manifest == nil {
 		s.Manifest = readManifest
+	}
+	if s.Free == nil {
+		s.Free = workbench.Free
 	}
 	if s.Meta == nil {
 		s.Meta = readMeta

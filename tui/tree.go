@@ -377,14 +377,26 @@ func (t *tree) goOn() tea.Cmd {
 	if len(o.Tables) == 0 && len(t.all) > 0 && t.none() {
 		return send(toastMsg{text: "no table is chosen", bad: true})
 	}
-	return Ask(&Dialog{Title: "Where to?", Lines: []string{"A new or empty folder; it is made."}, Prompt: "folder of the dump", Text: workbench.DumpName(h.o.Dir, t.database(), h.o.Now()),
-		Yes: "start the dump", No: "back", Then: func(yes bool, dir string) tea.Cmd {
-			if !yes {
-				return nil
+	_, _, bytes, _ := t.sums()
+	question := &Dialog{Title: "Where to?", Lines: []string{"A new or empty folder; it is made."}, Prompt: "folder of the dump", Yes: "go on", No: "back", Then: func(yes bool, dir string) tea.Cmd {
+		if !yes {
+			return nil
+		}
+		o.Dir = dir
+		return Push(newReady(h, JobOptions{Kind: "dump", From: o}, bytes))
+	}}
+	in, database, day := h.o.Dir, t.database(), h.o.Now()
+	return func() tea.Msg { // which looks at the disk
+		question.Text = workbench.DumpName(in, database, day)
+		if free, ok := h.o.Ask.Free(in); ok {
+			line := show.Size(free) + " are free in " + in + "; the rows take about " + show.Size(bytes) + " before compression."
+			if bytes > free {
+				line = "It may not be enough: " + line
 			}
-			o.Dir = dir
-			return startRun(func() RunOptions { return h.o.Jobs.Dump(o) })
-		}})
+			question.Lines = append(question.Lines, line)
+		}
+		return askMsg{question}
+	}
 }
 
 func (t *tree) none() bool {

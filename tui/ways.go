@@ -13,7 +13,10 @@ func newRestoreWays(h *home, path string, l link, create bool) Screen {
 	start := func(change func(*restore.Options)) tea.Cmd {
 		o := restore.Options{Dir: path, DSN: l.dsn}
 		change(&o)
-		return startRun(func() RunOptions { return h.o.Jobs.Restore(o) })
+		if o.OnExisting == "" {
+			o.OnExisting = restore.Fail
+		}
+		return Push(newReady(h, JobOptions{Kind: "restore", To: o}, 0))
 	}
 	c.items = func() []item {
 		e := h.env

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bytehaul/pghaul/dump"
+	"github.com/bytehaul/pghaul/internal/notify"
 	"github.com/bytehaul/pghaul/internal/sched"
 	"github.com/bytehaul/pghaul/internal/shelf"
 	"github.com/bytehaul/pghaul/internal/show"
@@ -31,8 +33,12 @@ func (a *app) home(c *cobra.Command, l *look) error {
 		fmt.Fprintf(a.stderr, "pghaul: what was remembered is left aside: %s\n", show.Line(err.Error()))
 	}
 	_ = sched.Batch() // faster with it, right without
-	jobs := &homeJobs{app: a, ctx: c.Context(), state: state}
-	o, closeInput, err := l.options(a, tui.NewHome(tui.HomeOptions{Jobs: jobs, State: state, Dir: dir, Dumps: func() ([]shelf.Dump, error) { return workbench.Dumps(dir) }}))
+	habits, defaults, err := a.habits(c.Root())
+	if err != nil {
+		return err
+	}
+	jobs := &homeJobs{app: a, ctx: c.Context(), state: state, habits: habits}
+	o, closeInput, err := l.options(a, tui.NewHome(tui.HomeOptions{Jobs: jobs, State: state, Dir: dir, Defaults: defaults, Command: equivalent, Dumps: func() ([]shelf.Dump, error) { return workbench.Dumps(dir) }}))
 	if err != nil {
 		return err
 	}
@@ -51,6 +57,8 @@ type homeJobs struct {
 	app   *app
 	ctx   context.Context
 	state *workbench.State
+
+	habits map[string]*jobFlags // by the commands' names
 
 	mu    sync.Mutex
 	all   []*homeJob
@@ -80,14 +88,39 @@ func (h *homeJobs) start(k *task, note workbench.Job, over func(error) error) tu
 		if err := h.state.Note(note); err != nil {
 			k.tracker.Log("what was done is not remembered: " + err.Error())
 		}
+		h.notify(ctx, j, note.Kind)
 		cancel(nil)
 	})
 	return j.screen("the program ends when the job has ended; its progress is shown in lines")
 }
 
+// notify runs the operator's command at the end of a job. What it writes goes into the job's log: the screen is not its own.
+func (h *homeJobs) notify(ctx context.Context, j *homeJob, kind string) {
+	habit := h.habits[kind]
+	if habit.notify == "" {
+		return
+	}
+	code := h.app.exitCode(ctx, j.err)
+	if j.err == nil && j.task.short != nil && j.task.short() != nil {
+		code = h.app.exitCode(ctx, j.task.short())
+	}
+	var out, said strings.Builder
+	e := &jobEnd{hook: notify.Hook{Command: habit.notify, Timeout: habit.notifyTimeout, Out: &out}, job: kind}
+	if end := j.ended(); end.Report != nil {
+		e.report = end.Report.Document()
+	} else if end.Err != nil {
+		said.WriteString(end.Err.Error())
+	}
+	var trouble strings.Builder
+	e.run(&trouble, code, said.String())
+	for line := range strings.Lines(out.String() + trouble.String()) {
+		j.task.tracker.Log("--notify: " + strings.TrimSpace(line))
+	}
+}
+
 // Dump implements [tui.Jobs].
 func (h *homeJobs) Dump(o dump.Options) tui.RunOptions {
-	o.Jobs, o.Tool = newJobFlags().jobs, tool()
+	o.Tool = tool()
 	var sum *dump.Summary
 	k := h.app.dumpTask(o, &sum)
 	return h.start(k, workbench.Job{Kind: "dump", Source: o.DSN.String(), Target: o.Dir}, func(err error) error {
@@ -100,7 +133,7 @@ func (h *homeJobs) Dump(o dump.Options) tui.RunOptions {
 
 // Verify implements [tui.Jobs].
 func (h *homeJobs) Verify(path string) tui.RunOptions {
-	o := restore.VerifyOptions{Path: path, Jobs: newJobFlags().jobs}
+	o := restore.VerifyOptions{Path: path, Jobs: h.habits["verify"].jobs}
 	var found *restore.VerifyReport
 	k := h.app.verifyTask(o, &found)
 	return h.start(k, workbench.Job{Kind: "verify", Source: path}, func(err error) error {
@@ -116,7 +149,7 @@ func (h *homeJobs) Verify(path string) tui.RunOptions {
 
 // Restore implements [tui.Jobs].
 func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
-	o.Jobs, o.Tool = newJobFlags().jobs, tool()
+	o.Tool = tool()
 	destroys := o.OnExisting == restore.Truncate
 	var sum *restore.Summary
 	k := h.app.restoreTask(o, false, &sum)
@@ -139,9 +172,9 @@ func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
 }
 
 // Migrate implements [tui.Jobs].
-func (h *homeJobs) Migrate(from dump.Options, to restore.Options) tui.RunOptions {
-	m := &migrateFlags{job: newJobFlags(), from: from, to: to}
-	m.from.Jobs, m.from.Tool, m.to.Jobs, m.to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
+func (h *homeJobs) Migrate(from dump.Options, to restore.Options, gates bool) tui.RunOptions {
+	m := &migrateFlags{job: newJobFlags(), from: from, to: to, yes: !gates}
+	m.from.Tool, m.to.Tool = tool(), tool()
 	var sum *restore.Summary
 	k := h.app.migrateTask(m, &sum)
 	do := k.do

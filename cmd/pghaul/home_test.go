@@ -42,6 +42,8 @@ func backup(s *screenTest, dir, database string) {
 	s.types(enter)
 	s.sees("folder of the dump")
 	s.types(eraseAll, filepath.Join(dir, "saved"), enter)
+	s.sees("Ready: dump", "$ pghaul dump", "free there")
+	s.types(enter)
 	s.sees("dumped ")
 }
 
@@ -67,6 +69,8 @@ func TestBackupAndRestoreFromHome(t *testing.T) {
 	s.sees("into which database?")
 	s.choose(databaseOf(t, target))
 	s.sees("how?", "Everything")
+	s.types(enter)
+	s.sees("Ready: restore", "$ pghaul restore")
 	s.types(enter)
 	s.sees("nothing stands against it", "files", "whole and undamaged")
 	if n := pgtest.SQL(t, target, "SELECT count(*) FROM pg_class WHERE relname = 't'"); n != "0" {
@@ -103,6 +107,8 @@ func TestRefusedPreflightFromHome(t *testing.T) {
 		s.choose(databaseOf(t, target))
 		s.sees("how?", "Everything")
 		s.choose("empty tables")
+		s.sees("Ready: restore")
+		s.types(enter)
 		s.sees("refused: nothing was written")
 		s.types(enter)
 		s.sees("refused", "public.t", "esc checks")

@@ -68,6 +68,7 @@ type task struct {
 	next    func() []string                // after a good end: what to do next
 	cancel  string                         // what is left after a cancel
 
+	short    func() error // behind a good end: what is short of it all the same, found problems or gaps; nil: nothing can be
 	compared *comparisons // with a target's tables; nil: there is none
 }
 

@@ -250,7 +250,10 @@ func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
 				m.to.Confirm, m.to.Gate = s.confirm, s.gate
 			}
 			if s.once {
-				m.to.Begin, m.to.Gate = s.screen.begin, s.behindPreflight
+				m.to.Begin = s.screen.begin
+			}
+			if s.once && !m.yes {
+				m.to.Gate = s.behindPreflight
 			}
 			t.StartPhase(dump.PhasePlan, 0, 0)
 			live, err := a.openSource(s.ctx, m)
@@ -268,7 +271,8 @@ func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
 			}
 			return loadReport(t, *sum, m.to.DSN.Config.Database, "migrated", "source_id")
 		},
-		next: func() []string { return nextAfterLoad(*sum) },
+		next:  func() []string { return nextAfterLoad(*sum) },
+		short: func() error { return shortOf(*sum) },
 	}
 }
 

@@ -29,10 +29,13 @@ var outcomes = map[int]string{exitDone: "done", exitFailed: "failed", exitUsage:
 
 // notify runs the command of a job that has ended. Whatever comes of it, the exit code stays.
 func (a *app) notify(w io.Writer, code int, said string) {
-	e := a.jobEnd
-	if e == nil {
-		return
+	if a.jobEnd != nil {
+		a.jobEnd.run(w, code, said)
 	}
+}
+
+// run tells the command.
+func (e *jobEnd) run(w io.Writer, code int, said string) {
 	if e.report == nil {
 		e.report = map[string]any{"job": e.job}
 	}

@@ -218,8 +218,17 @@ func (a *app) restoreTask(o restore.Options, yes bool, sum **restore.Summary) *t
 			}
 			return restoreReport(t, *sum, o.DSN.Config.Database)
 		},
-		next: func() []string { return nextAfterLoad(*sum) },
+		next:  func() []string { return nextAfterLoad(*sum) },
+		short: func() error { return shortOf(*sum) },
 	}
+}
+
+// shortOf is the error of a load that is not complete.
+func shortOf(sum *restore.Summary) error {
+	if len(sum.Gaps) > 0 || sum.Stopped != "" {
+		return errIncomplete
+	}
+	return nil
 }
 
 // nextAfterLoad says how a restore that is not complete becomes so.

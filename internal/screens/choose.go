@@ -33,7 +33,14 @@ func (d *Desk) Home() tui.Screen {
 	return tui.NewHome(tui.HomeOptions{Jobs: d.starting(), State: state, Dir: "/backup", Now: func() time.Time { return Start },
 		Dumps: func() ([]shelf.Dump, error) { return d.Dumps, nil },
 		Ask: tui.Sources{Places: places, Server: d.server, Tables: func(context.Context, *pg.DSN) ([]dump.Surveyed, error) { return d.Tables, nil },
-			Manifest: func(string) (*format.Manifest, error) { return manifest(), nil }, Meta: func(string, string) (*format.Meta, error) { return meta(), nil }}})
+			Manifest: func(string) (*format.Manifest, error) { return manifest(), nil }, Meta: func(string, string) (*format.Meta, error) { return meta(), nil }, Free: func(string) (int64, bool) { return 30 << 30, true }},
+		Defaults: func(o *tui.JobOptions) { o.From.Jobs, o.To.Jobs = 4, 4 },
+		Command: func(o tui.JobOptions) string {
+			if o.Kind == "dump" {
+				return "pghaul dump 'dbname=shop service=production' -f /backup/shop-2026-12-01 -j 4"
+			}
+			return "pghaul restore /backup/shop-2026-11-30 'dbname=shop service=standby' -j 4"
+		}})
 }
 
 // ShopDesk is that of an operator who has worked for some days.
@@ -174,10 +181,10 @@ func (s starting) run() tui.RunOptions {
 }
 
 // Dump implements tui.Jobs, as do the methods that follow.
-func (s starting) Dump(dump.Options) tui.RunOptions                     { return s.run() }
-func (s starting) Verify(string) tui.RunOptions                         { return s.run() }
-func (s starting) Restore(restore.Options) tui.RunOptions               { return s.run() }
-func (s starting) Migrate(dump.Options, restore.Options) tui.RunOptions { return s.run() }
+func (s starting) Dump(dump.Options) tui.RunOptions                           { return s.run() }
+func (s starting) Verify(string) tui.RunOptions                               { return s.run() }
+func (s starting) Restore(restore.Options) tui.RunOptions                     { return s.run() }
+func (s starting) Migrate(dump.Options, restore.Options, bool) tui.RunOptions { return s.run() }
 
 // comparing is how the shop's tables fit those at the target.
 type comparing struct{}

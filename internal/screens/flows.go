@@ -61,7 +61,8 @@ func chosen() []Shot {
 	tables := chain(server, []string{enter})
 	into := []string{down, down, enter, enter, down, enter}                 // Restore, the last dump, the first service
 	ways := chain(into, []string{"/"}, typed("shop_test"), []string{enter}) // into a database that is there
-	begin := chain(ways, []string{enter})
+	ready := chain(ways, []string{enter})
+	begin := chain(ready, []string{enter})
 	inspect := []string{down, down, down, down, enter, enter}
 	wrong := chain(server, typed("swordfish"), []string{enter})
 	refused := chain(tables, []string{"/"}, typed("attach"), []string{enter, down, "esc"})
@@ -79,6 +80,8 @@ func chosen() []Shot {
 			Shot{"folder", w, h, choosing(ShopDesk, chain(tables, []string{enter})...), false},
 			Shot{"databases-restore", w, h, choosing(ShopDesk, into...), false},
 			Shot{"ways", w, h, choosing(ShopDesk, ways...), false},
+			Shot{"ready-dump", w, h, choosing(ShopDesk, chain(tables, []string{enter, enter})...), false},
+			Shot{"ready-restore", w, h, choosing(ShopDesk, ready...), false},
 			Shot{"preflight", w, h, choosing(with(Preflight), begin...), true},
 			Shot{"preflight-columns", w, h, choosing(with(Preflight), chain(begin, []string{enter})...), true},
 			Shot{"preflight-begin", w, h, choosing(with(Warned), begin...), false},
