@@ -244,6 +244,25 @@ func TestWrongPasswordIsAskedForMasked(t *testing.T) {
 	}
 }
 
+// The cursor stands on the database that is likely meant, and a new one gets a name that is free.
+func TestLikelyDatabase(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	l := d.link()
+	l.server.Databases = []pg.DatabaseInfo{{Name: "a", Bytes: 5, Connect: true}, {Name: "big", Bytes: 9, Connect: true}, {Name: "closed", Bytes: 99}, {Name: "postgres", Bytes: 50, Connect: true}, {Name: "shop", Connect: true}}
+	for name, want := range map[string]string{"shop": "shop", "postgres": "big", "closed": "big", "elsewhere": "big"} {
+		if got := likely(l.at(name)); got != want {
+			t.Errorf("connected to %s: %s, want %s", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"": "", "new": "new", "shop": "shop_2"} {
+		if got := freeName(name, l.server); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	d.do(Push(newDatabases(d.home, "which?", l.at("shop"), d.home.tables, newDatabase{})))
+	d.sees("▌  shop")
+}
+
 func TestPreflightOpens(t *testing.T) {
 	d := newDesk(t, 80, 24)
 	j := newLooking()

@@ -176,7 +176,7 @@ func (h *home) View(width, height int) string {
 	if note == "" && width >= wideFull {
 		note = "what do you want to do?"
 	}
-	lines := []string{e.cut(e.Styles.Title.With(e.Styles.Accent).On("pghaul")+"   "+e.Styles.Muted.On(note), width), ""}
+	lines := []string{e.cut(joinWords("   ", e.Styles.Title.With(e.Styles.Accent).On("pghaul"), e.Styles.Muted.On(note)), width), ""}
 	return fitFrame(append(lines, h.menu.view(width, height-len(lines))...), width, height)
 }
 

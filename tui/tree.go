@@ -180,7 +180,15 @@ func (t *tree) count(schema format.Name) (some, of int) {
 
 const treeHead = 3 // lines above the list
 
-func (t *tree) page() int { return max(t.env.Height-1-treeHead-3, 1) }
+// treeFoot is how many lines below the list there are in a body of this height.
+func treeFoot(height int) int {
+	if height < 14 {
+		return 1
+	}
+	return 3
+}
+
+func (t *tree) page() int { return max(t.env.Height-1-treeHead-treeFoot(t.env.Height-1), 1) }
 
 // arrange makes the rows that are shown.
 func (t *tree) arrange() {
@@ -233,12 +241,15 @@ func (t *tree) View(width, height int) string {
 	case len(t.all) == 0:
 		return fitFrame(append(lines, e.Styles.Muted.On("this database has no tables")), width, height)
 	}
-	page := max(height-treeHead-3, 1)
+	page := max(height-treeHead-treeFoot(height), 1)
 	from, to := t.list.Window(page, len(t.rows))
 	for i := from; i < to; i++ {
 		lines = append(lines, t.line(t.rows[i], i == t.list.Cursor, min(width, menuWidth)))
 	}
-	lines = append(fill(lines, treeHead+page), "")
+	lines = fill(lines, treeHead+page)
+	if treeFoot(height) > 1 {
+		lines = append(lines, "")
+	}
 	return fitFrame(append(lines, t.foot(width)...), width, height)
 }
 
