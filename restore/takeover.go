@@ -160,7 +160,7 @@ func firstPage(s format.ManifestSegment) uint32 {
 	return s.CTIDRange.From
 }
 
-// emptiedHint keeps the definitions in: -T would leave out the table's indexes and constraints, which are to be made yet.
+// emptiedHint keeps the definitions in, as indexes and constraints may have to be made yet; with -T it would be another restore than the one begun, and refused.
 const emptiedHint = "go on without its rows (--exclude-table-data), and copy them when the rest is done: --data-only -t, with --no-journal and --disable-triggers; then refresh materialized views of it"
 
 // adopt takes the rows of an earlier run as they are: all are there.
