@@ -1,6 +1,6 @@
 // Command bench measures pghaul beside the servers' own floor and beside the peers that are installed, on a throwaway cluster, in one interleaved run.
 //
-//	go run ./internal/bench -pghaul bin/pghaul [-scale 1] [-rounds 3] [-jobs 2] [-only dump,restore,migrate,one,check]
+//	go run ./internal/bench -pghaul bin/pghaul [-scale 1] [-rounds 3] [-jobs 2] [-only dump,restore,migrate,one,check,screen]
 //	go run ./internal/bench -pghaul bin/pghaul -growth
 //	go run ./internal/bench -pghaul bin/pghaul -tables 1000,10000,100000
 //
@@ -79,7 +79,7 @@ func groupNames() []string {
 	for i, g := range groups {
 		names[i] = g.name
 	}
-	return names
+	return append(names, screenGroup)
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -111,7 +111,12 @@ func (b *bench) run(ctx context.Context) (err error) {
 			}
 		}
 	}
-	b.print()
+	if len(b.results) > 0 {
+		b.print()
+	}
+	if len(b.only) == 0 || slices.Contains(b.only, screenGroup) {
+		return b.screens()
+	}
 	return nil
 }
 
