@@ -21,6 +21,9 @@ go vet ./...
 step go build
 go build ./...
 
+step lint
+make lint
+
 step servers of the oldest and the newest major
 if command -v npm >/dev/null && ./scripts/fetch-postgres.sh 10 18; then
   export PGHAUL_MATRIX=ends
