@@ -211,6 +211,9 @@ func typeSQL(c format.Column) string {
 	if c.TypeSchema == "pg_catalog" && plainType.MatchString(c.Type) {
 		return c.Type
 	}
+	if element, ok := strings.CutPrefix(string(c.TypeName), "_"); ok && strings.HasSuffix(c.Type, "[]") {
+		return pg.QuoteName(c.TypeSchema, format.Name(element)) + "[]" // as CREATE TYPE names the type of its arrays
+	}
 	return pg.QuoteName(c.TypeSchema, c.TypeName)
 }
 

@@ -15,6 +15,8 @@ func TestTypeSQL(t *testing.T) {
 		{"pg_catalog", "timestamptz", "timestamp(3) with time zone", "timestamp(3) with time zone"},
 		{"pg_catalog", "_text", "text[]", "text[]"},
 		{"pg_catalog", "char", `"char"`, `"pg_catalog"."char"`},
+		{"public", "_mood", "public.mood[]", `"public"."mood"[]`},
+		{"public", "_mood", "public._mood", `"public"."_mood"`},
 		{"public", "mood", "public.mood", `"public"."mood"`},
 		{"public", "int4", "integer", `"public"."int4"`},
 		{"pg_catalog", "int4", "int); DROP TABLE x; --", `"pg_catalog"."int4"`},

@@ -118,7 +118,7 @@ func TestSingleFileRefused(t *testing.T) {
 	source := pgtest.DB(t, singleFrom)
 	path := oneFile(t, source, "a.pgcopy.zst")
 	empty := pgtest.DB(t)
-	refusal(t, single(t, path, empty, false), "preflight A", "no such table", `CREATE TABLE "public"."a" ("id" integer NOT NULL, "m" public.mood[], "v" text, "o" regclass)`)
+	refusal(t, single(t, path, empty, false), "preflight A", "no such table", `CREATE TABLE "public"."a" ("id" integer NOT NULL, "m" "public"."mood"[], "v" text, "o" regclass)`)
 	other := pgtest.DB(t, `CREATE TYPE mood AS ENUM ('ok'); CREATE TABLE a (id int NOT NULL, m mood[], v text, o regclass)`)
 	refusal(t, single(t, path, other, true), "preflight A", `"sad"`)
 	untouched(t, other, "a")

@@ -73,59 +73,87 @@ func (d *Dialog) keys(k KeyMap) []key.Binding {
 
 const dialogWidth = 64
 
-// view is the box, with its frame.
-func (d *Dialog) view(e *Env, width int) []string {
+// view is the box, with its frame. What does not fit into height is left out: first the keys, which the help bar names too, then what the question means; the title and
+// what is typed in stay.
+func (d *Dialog) view(e *Env, width, height int) []string {
 	inner := min(dialogWidth, width) - 4
+	framed := 2
 	if inner < 8 {
-		inner = max(width, 1)
+		inner, framed = max(width, 1), 0
 	}
 	title := e.Styles.Title
 	if d.Danger {
 		title = e.Styles.Bad.With(bold)
 	}
-	var text []string
-	for _, l := range wrap(show.Text(d.Title), inner) {
-		text = append(text, title.On(l))
-	}
-	if len(d.Lines) > 0 {
-		text = append(text, "")
-	}
+	head := d.paragraph(inner, title, show.Text(d.Title))
+	var meaning []string
 	for _, l := range d.Lines {
-		text = append(text, wrap(show.Line(l), inner)...)
+		meaning = append(meaning, wrap(show.Line(l), inner)...)
 	}
-	if d.Trouble != "" {
-		text = append(text, "")
-		for _, l := range wrap(show.Line(d.Trouble), inner) {
-			text = append(text, e.Styles.Bad.On(l))
+	trouble, asked, keys := d.paragraph(inner, e.Styles.Bad, show.Line(d.Trouble)), d.asked(e, inner), d.keyLines(e, inner)
+	room := height - framed - len(head) - len(trouble) - len(asked)
+	text := head
+	part := func(lines []string, spaced bool) {
+		if len(lines) == 0 {
+			return
 		}
+		if spaced {
+			text = append(text, "")
+		}
+		text = append(text, lines...)
 	}
-	text = append(text, "")
+	const gaps = 4 // at most, between the parts
+	whole := room >= gaps+len(meaning)+len(keys)
+	if !whole {
+		keys = nil
+		meaning = meaning[:min(len(meaning), max(room, 0))]
+	}
+	part(meaning, whole)
+	part(trouble, whole)
+	part(asked, whole)
+	part(keys, true)
+	return e.frame(text, inner, width)
+}
+
+// paragraph wraps a text in one style; nothing becomes no line.
+func (d *Dialog) paragraph(inner int, st Style, text string) (lines []string) {
+	if text == "" {
+		return nil
+	}
+	for _, l := range wrap(text, inner) {
+		lines = append(lines, st.On(l))
+	}
+	return lines
+}
+
+// asked is what is to be typed in.
+func (d *Dialog) asked(e *Env, inner int) []string {
 	switch {
 	case d.Word != "":
-		for _, l := range wrap("type "+show.Text(d.Word)+" to go on", inner) {
-			text = append(text, e.Styles.Warn.On(l))
-		}
-		text = append(text, d.input.view(e, inner))
+		lines := append(d.paragraph(inner, e.Styles.Warn, "type "+show.Text(d.Word)+" to go on"), d.input.view(e, inner))
 		if d.wrong {
-			text = append(text, e.Styles.Bad.On("that is not it"))
+			lines = append(lines, e.Styles.Bad.On("that is not it"))
 		}
+		return lines
 	case d.Prompt != "":
-		text = append(text, e.Styles.Muted.On(e.cut(show.Text(d.Prompt), inner)), d.input.view(e, inner))
+		return []string{e.Styles.Muted.On(e.cut(show.Text(d.Prompt), inner)), d.input.view(e, inner)}
 	}
-	if d.typing() {
-		text = append(text, "")
-	}
+	return nil
+}
+
+// keyLines say what the keys do.
+func (d *Dialog) keyLines(e *Env, inner int) (lines []string) {
 	for _, k := range d.keys(e.Keys) {
 		h := k.Help()
-		for j, l := range wrap(h.Desc, max(inner-7, 1)) {
-			if j == 0 {
-				text = append(text, e.Styles.Key.On(e.left(h.Key, 6))+" "+l)
-			} else {
-				text = append(text, spaces(7)+l)
+		for i, l := range wrap(h.Desc, max(inner-7, 1)) {
+			name := spaces(7)
+			if i == 0 {
+				name = e.Styles.Key.On(e.left(h.Key, 6)) + " "
 			}
+			lines = append(lines, name+l)
 		}
 	}
-	return e.frame(text, inner, width)
+	return lines
 }
 
 // frame draws a border around lines, where there is room for it.

@@ -241,7 +241,7 @@ func (p *Program) View() string {
 		copy(lines[body-len(text):], text)
 	}
 	if d := p.dialog; d != nil {
-		box := d.view(e, width)
+		box := d.view(e, width, body)
 		for i, l := range lines { // steps back
 			lines[i] = e.Styles.Muted.On(ansi.Strip(l))
 		}

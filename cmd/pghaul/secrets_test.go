@@ -87,7 +87,8 @@ func (v *vault) watch(ctx context.Context) {
 			if program == v.program {
 				continue
 			}
-			if environ, err := os.ReadFile(filepath.Join(dir, "environ")); err == nil {
+			environ, err := os.ReadFile(filepath.Join(dir, "environ"))
+			if again, e := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil && e == nil && bytes.Equal(again, cmdline) { // else it has become another program in between
 				v.search("environment of "+program, environ)
 			}
 			v.mu.Lock()
