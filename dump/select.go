@@ -75,62 +75,20 @@ func (s *selection) partial() bool {
 func (s *selection) byTables() bool { return len(s.tables.alone)+len(s.tables.whole) > 0 }
 
 // resolve asks the catalog what the patterns mean at this moment.
-func (s *selection) resolve(ctx context.Context, conn *pg.Conn) error {
-	set := func(patterns trees, strict bool, what string) (map[uint32]bool, error) {
-		found := map[uint32]bool{}
-		for i, list := range [][]pg.Pattern{patterns.alone, patterns.whole} {
-			if len(list) == 0 {
-				continue
-			}
-			oids, unmatched, err := conn.MatchTables(ctx, list)
-			if err != nil {
-				return nil, err
-			}
-			if len(unmatched) > 0 && strict {
-				return nil, fmt.Errorf("no matching %s were found for pattern %q", what, unmatched[0])
-			}
-			if i == 1 {
-				if oids, err = conn.WithChildren(ctx, oids); err != nil {
-					return nil, err
-				}
-			}
-			for _, oid := range oids {
-				found[oid] = true
-			}
-		}
-		return found, nil
-	}
-	names := func(patterns []pg.Pattern, strict bool) (map[format.Name]bool, error) {
-		if len(patterns) == 0 {
-			return nil, nil
-		}
-		schemas, unmatched, err := conn.MatchSchemas(ctx, patterns)
-		if err != nil {
-			return nil, err
-		}
-		if len(unmatched) > 0 && strict {
-			return nil, fmt.Errorf("no matching schemas were found for pattern %q", unmatched[0])
-		}
-		found := map[format.Name]bool{}
-		for _, n := range schemas {
-			found[n] = true
-		}
-		return found, nil
-	}
-	var err error
-	if s.chosen, err = set(s.tables, s.strict, "tables"); err != nil {
+func (s *selection) resolve(ctx context.Context, conn *pg.Conn) (err error) {
+	if s.chosen, err = matchTables(ctx, conn, s.tables, s.strict); err != nil {
 		return err
 	}
-	if s.excluded, err = set(s.exclude, false, ""); err != nil {
+	if s.excluded, err = matchTables(ctx, conn, s.exclude, false); err != nil {
 		return err
 	}
-	if s.dataOff, err = set(s.noData, false, ""); err != nil {
+	if s.dataOff, err = matchTables(ctx, conn, s.noData, false); err != nil {
 		return err
 	}
-	if s.inSchemas, err = names(s.schemas, s.strict); err != nil {
+	if s.inSchemas, err = matchSchemas(ctx, conn, s.schemas, s.strict); err != nil {
 		return err
 	}
-	if s.outside, err = names(s.notSchemas, false); err != nil {
+	if s.outside, err = matchSchemas(ctx, conn, s.notSchemas, false); err != nil {
 		return err
 	}
 	if s.byTables() && len(s.chosen) == 0 {
@@ -140,6 +98,51 @@ func (s *selection) resolve(ctx context.Context, conn *pg.Conn) error {
 		return fmt.Errorf("no matching schemas were found for %s", quoteList(s.schemas))
 	}
 	return nil
+}
+
+// matchTables gives the OIDs of the tables that patterns name, those that are meant with their children among them. With strict, each pattern must name one.
+func matchTables(ctx context.Context, conn *pg.Conn, patterns trees, strict bool) (map[uint32]bool, error) {
+	found := map[uint32]bool{}
+	for i, list := range [][]pg.Pattern{patterns.alone, patterns.whole} {
+		if len(list) == 0 {
+			continue
+		}
+		oids, unmatched, err := conn.MatchTables(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		if len(unmatched) > 0 && strict {
+			return nil, fmt.Errorf("no matching tables were found for pattern %q", unmatched[0])
+		}
+		if i == 1 {
+			if oids, err = conn.WithChildren(ctx, oids); err != nil {
+				return nil, err
+			}
+		}
+		for _, oid := range oids {
+			found[oid] = true
+		}
+	}
+	return found, nil
+}
+
+// matchSchemas gives the schemas that patterns name; nil without patterns. With strict, each pattern must name one.
+func matchSchemas(ctx context.Context, conn *pg.Conn, patterns []pg.Pattern, strict bool) (map[format.Name]bool, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	schemas, unmatched, err := conn.MatchSchemas(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	if len(unmatched) > 0 && strict {
+		return nil, fmt.Errorf("no matching schemas were found for pattern %q", unmatched[0])
+	}
+	found := map[format.Name]bool{}
+	for _, n := range schemas {
+		found[n] = true
+	}
+	return found, nil
 }
 
 func quoteList(patterns []pg.Pattern) string {

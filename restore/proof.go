@@ -52,46 +52,58 @@ func (j *job) proof(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mismatches, unproven := make([]error, len(groups)), make([]string, len(groups))
-	var next, proven atomic.Int64
-	err = j.crew(ctx, len(groups), func(ctx context.Context, place *control.Place) error {
-		r, err := j.newReader(ctx, snapshot)
-		if err != nil {
-			return err
-		}
-		defer closeConn(r.conn)
-		place.Ready()
-		for place.Stay() {
-			if err := j.o.Control.Wait(ctx); err != nil {
-				return err
-			}
-			i := int(next.Add(1)) - 1
-			if i >= len(groups) {
-				return nil
-			}
-			g := groups[i]
-			got, err := r.read(ctx, g)
-			if err != nil {
-				return pg.Wrap(err, "proof of table %s", g.name)
-			}
-			if why := j.otherForms(g.tables[0]); why != "" && got.Rows == g.want.Rows && got.Digest != g.want.Digest {
-				g.mark(progress.NotProven, why)
-				unproven[i] = fmt.Sprintf("%s: %s", g.name, why)
-				continue
-			}
-			if mismatches[i] = g.compare(got); mismatches[i] == nil {
-				proven.Add(int64(len(g.tables)))
-			}
-		}
-		return nil
-	})
+	p := &proving{job: j, snapshot: snapshot, groups: groups, mismatches: make([]error, len(groups)), unproven: make([]string, len(groups))}
+	if err := j.crew(ctx, len(groups), p.work); err != nil {
+		return err
+	}
+	j.sum.Proven += int(p.proven.Load())
+	j.sum.Unproven = append(j.sum.Unproven, slices.DeleteFunc(p.unproven, func(s string) bool { return s == "" })...)
+	if err := errors.Join(p.mismatches...); err != nil {
+		return withHint(err, "the target does not hold the dumped rows: empty the named tables and restore them again")
+	}
+	return nil
+}
+
+// proving is the work that the workers of a proof share; each has the group that it took to itself.
+type proving struct {
+	*job
+	snapshot   string
+	groups     []*proofGroup
+	mismatches []error  // by group
+	unproven   []string // by group: its name and why; empty: proven, or mismatched
+	next       atomic.Int64
+	proven     atomic.Int64 // tables
+}
+
+// work reads one group after the other back, over a session of its own.
+func (p *proving) work(ctx context.Context, place *control.Place) error {
+	r, err := p.newReader(ctx, p.snapshot)
 	if err != nil {
 		return err
 	}
-	j.sum.Proven += int(proven.Load())
-	j.sum.Unproven = append(j.sum.Unproven, slices.DeleteFunc(unproven, func(s string) bool { return s == "" })...)
-	if err := errors.Join(mismatches...); err != nil {
-		return withHint(err, "the target does not hold the dumped rows: empty the named tables and restore them again")
+	defer closeConn(r.conn)
+	place.Ready()
+	for place.Stay() {
+		if err := p.o.Control.Wait(ctx); err != nil {
+			return err
+		}
+		i := int(p.next.Add(1)) - 1
+		if i >= len(p.groups) {
+			return nil
+		}
+		g := p.groups[i]
+		got, err := r.read(ctx, g)
+		if err != nil {
+			return pg.Wrap(err, "proof of table %s", g.name)
+		}
+		if why := p.otherForms(g.tables[0]); why != "" && got.Rows == g.want.Rows && got.Digest != g.want.Digest {
+			g.mark(progress.NotProven, why)
+			p.unproven[i] = fmt.Sprintf("%s: %s", g.name, why)
+			continue
+		}
+		if p.mismatches[i] = g.compare(got); p.mismatches[i] == nil {
+			p.proven.Add(int64(len(g.tables)))
+		}
 	}
 	return nil
 }

@@ -257,24 +257,7 @@ func (j *job) runSteps(ctx context.Context) error {
 		j.phase, j.gaps = s.name, nil
 		begun := time.Now()
 		j.o.Tracker.StartPhase(s.name, i+1, len(steps))
-		err := j.o.Control.Wait(ctx)
-		if err != nil {
-			return j.failed(canceled(ctx, err))
-		}
-		if !j.finished(s.name) {
-			if j.journal != nil && i > 0 {
-				err = j.journal.start(ctx, j.leader, s.name)
-			}
-			if err == nil {
-				err = s.run(ctx)
-			}
-		} else {
-			err = j.again(ctx, s.name)
-		}
-		if err == nil && j.journal != nil && i > 0 {
-			err = j.journal.finish(ctx, j.leader, s.name, j.gaps)
-		}
-		if err != nil {
+		if err := j.runStep(ctx, s, i > 0); err != nil {
 			return j.failed(canceled(ctx, err))
 		}
 		if i == 0 {
@@ -293,6 +276,28 @@ func (j *job) runSteps(ctx context.Context) error {
 		return nil
 	}
 	return j.end(ctx)
+}
+
+// runStep runs a phase, or what is left to do of one that an earlier run has done, and notes it in the journal. The first phase makes the journal: it is not in it.
+func (j *job) runStep(ctx context.Context, s step, noted bool) (err error) {
+	if err := j.o.Control.Wait(ctx); err != nil {
+		return err
+	}
+	noted = noted && j.journal != nil
+	switch {
+	case j.finished(s.name):
+		err = j.again(ctx, s.name)
+	case noted:
+		if err = j.journal.start(ctx, j.leader, s.name); err == nil {
+			err = s.run(ctx)
+		}
+	default:
+		err = s.run(ctx)
+	}
+	if err != nil || !noted {
+		return err
+	}
+	return j.journal.finish(ctx, j.leader, s.name, j.gaps)
 }
 
 // letGo releases the origin when nothing but its definitions is needed any more. Large objects are in the archive, but they are of its snapshot too.
