@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -306,10 +307,33 @@ func (j *job) ask(question, otherwise string) error {
 	return err
 }
 
+// Sessions that are about to end are waited for, as DROP DATABASE itself does: CountOtherDBBackends in src/backend/storage/ipc/procarray.c.
+const (
+	leaveTime = 5 * time.Second
+	leaveLook = 100 * time.Millisecond
+)
+
+// stayIn names the sessions in a database that do not leave it.
+func (j *job) stayIn(ctx context.Context, database string) ([]string, error) {
+	look := time.NewTicker(leaveLook)
+	defer look.Stop()
+	for until := time.Now().Add(leaveTime); ; {
+		others, err := j.leader.SessionsIn(ctx, database)
+		if err != nil || len(others) == 0 || time.Now().After(until) {
+			return others, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-look.C:
+		}
+	}
+}
+
 // checkDropDatabase decides whether the database can be dropped, to be made again. Nobody is thrown out of it.
 func (j *job) checkDropDatabase(ctx context.Context, f *findings) error {
 	name := j.o.DSN.Config.Database
-	others, err := j.leader.SessionsIn(ctx, name)
+	others, err := j.stayIn(ctx, name)
 	if err != nil {
 		return err
 	}
