@@ -318,3 +318,17 @@ func TestRandomKeysWhileChoosing(t *testing.T) {
 		}
 	}
 }
+
+// Esc once too often throws nobody out.
+func TestEscStaysAtHome(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	for range 3 {
+		d.press(keyEsc, keyEsc)
+		d.sees("what do you want to do?", "q quits")
+	}
+	if cmd := d.p.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")}); cmd == nil {
+		t.Error("q does nothing")
+	} else if _, quits := cmd().(tea.QuitMsg); !quits {
+		t.Error("q does not quit")
+	}
+}

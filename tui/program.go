@@ -202,6 +202,10 @@ func (p *Program) key(m tea.KeyMsg) tea.Cmd {
 		p.help = true
 		return nil
 	case Pressed(m, k.Back):
+		if len(p.stack) == 1 { // whoever presses it once too often is not thrown out
+			p.toast, p.until = toastMsg{text: "there is nothing to go back to; q quits"}, p.env.Time.Add(toastFor)
+			return nil
+		}
 		return p.back()
 	}
 	return top.Update(m)
