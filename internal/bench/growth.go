@@ -42,7 +42,7 @@ func ways(scale float64) []series {
 	}
 	rows := series{what: "narrow rows (two int2)", unit: "million rows"}
 	for _, m := range []float64{1, 3, 10, 30, 100} {
-		rows.steps = append(rows.steps, step{label: fmt.Sprintf("%g million", m*scale), units: float64(n(m*1e6)) / 1e6,
+		rows.steps = append(rows.steps, step{label: fmt.Sprintf("%.3g million", m*scale), units: float64(n(m*1e6)) / 1e6,
 			sql: fmt.Sprintf("CREATE UNLOGGED TABLE t AS SELECT (g %% 1000)::int2 AS city, (g %% 100)::int2 AS temp FROM generate_series(1, %d) g", n(m*1e6))})
 	}
 	columns := series{what: "columns (20 million int4 in all)", unit: "million datums"}
