@@ -112,10 +112,9 @@ func (d *dumpFlags) options(a *app, c *cobra.Command, args []string) (dump.Optio
 	if o.Compression, err = format.ParseCompression(d.compress); err != nil {
 		return o, usagef("option --compress: %v", err)
 	}
-	if o.SegmentSize != 0 && o.SegmentSize < 64<<10 {
-		return o, usagef("option --segment-size: %s is too small", formatSize(o.SegmentSize)).hint("64kB or more, or 0 to never split a table")
+	if err := checkSegmentSize(c, &o); err != nil {
+		return o, err
 	}
-	o.Balance = !c.Flags().Changed("segment-size")
 	if o.Where, err = parseWhere(d.where); err != nil {
 		return o, err
 	}
@@ -351,3 +350,12 @@ func leftOutText(all []format.LeftOut) string {
 }
 
 func seconds(d time.Duration) string { return show.Seconds(d) }
+
+// checkSegmentSize checks --segment-size. Without it, the plan may cut a large table finer than the default.
+func checkSegmentSize(c *cobra.Command, o *dump.Options) error {
+	if o.SegmentSize != 0 && o.SegmentSize < 64<<10 {
+		return usagef("option --segment-size: %s is too small", formatSize(o.SegmentSize)).hint("64kB or more, or 0 to never split a table")
+	}
+	o.Balance = !c.Flags().Changed("segment-size")
+	return nil
+}

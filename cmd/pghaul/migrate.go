@@ -76,12 +76,7 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 		f.boolean(&from.NoUnloggedData, "no-unlogged-data", "", "not the rows of unlogged tables")
 		f.sections(&to.Sections, restore.Sections...)
 		m.large.flags(f, "copied")
-		f.boolean(&to.NoOwner, "no-owner", "", "leave ownership to the user that connects to DST")
-		f.boolean(&to.NoPrivileges, "no-privileges", "", "no GRANTs")
-		f.boolean(&to.NoComments, "no-comments", "", "no comments")
-		f.boolean(&to.NoPublications, "no-publications", "", "no publications")
-		f.boolean(&to.NoSubscriptions, "no-subscriptions", "", "no subscriptions")
-		f.boolean(&to.NoTablespaces, "no-tablespaces", "", "everything in the default tablespace")
+		f.leaveOut(to, "connects to DST")
 	})
 	groupOf(c, "From the source", false, func(f flags) {
 		f.size(&from.SegmentSize, "segment-size", "", "SIZE", "bytes of table in one piece, 64kB or more (256MB, or\nless where one table would keep the rest waiting);\n0: never split a table")
@@ -91,20 +86,7 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 		f.text(&from.Role, "role", "", "ROLE", "SET ROLE on the source before anything")
 	})
 	groupOf(c, "Into the target", false, func(f flags) {
-		f.boolean(&to.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
-		f.boolean(&to.Clean, "clean", "", "drop what is to be made anew; with --create: the database")
-		f.boolean(&to.IfExists, "if-exists", "", "with --clean: say nothing of what is not there")
-		f.list(&to.Map, "map", "", "OLD=NEW", "a schema, or a table (SCHEMA.TABLE=SCHEMA.TABLE),\nunder another name")
-		f.choice(&m.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
-		f.boolean(&to.DisableTriggers, "disable-triggers", "", "rows go past the triggers and foreign keys of tables\nthat exist; foreign keys are checked afterwards")
-		f.boolean(&to.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
-		f.list(&to.DropColumns, "drop-column", "", "TABLE.COLUMN", "leave a column behind that the target lacks")
-		f.boolean(&to.NoProve, "no-prove", "", "do not read the rows back")
-		f.boolean(&to.NoAnalyze, "no-analyze", "", "do not ANALYZE at the end")
-		f.boolean(&to.Resume, "resume", "", "go on with an interrupted run")
-		f.text(&to.JournalSchema, "journal-schema", "", "SCHEMA", "where the target keeps the journal (pghaul_journal)")
-		f.boolean(&to.NoJournal, "no-journal", "", "keep no journal: what is interrupted cannot be resumed")
-		f.text(&to.SearchPath, "search-path", "", "SCHEMA[,SCHEMA]...", "search_path for indexes, constraints and materialized\nviews whose functions need one")
+		f.intoTarget(to, &m.onExisting, "run")
 	})
 	if planOnly {
 		groupOf(c, "Programs", false, func(f flags) {
@@ -116,9 +98,7 @@ func (m *migrateFlags) flags(c *cobra.Command, planOnly bool) {
 	}
 	groupOf(c, "Your hand", false, func(f flags) {
 		f.boolean(&m.dryRun, "dry-run", "", "show the plan, as pghaul plan does, and copy nothing")
-		f.choice(&to.StopAfter, "stop-after", "", "", restorePhases...)
-		annotate(f.Lookup("stop-after"), valueName, "PHASE")
-		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
+		f.stopAfter(to)
 		f.boolean(&m.yes, "yes", "", "ask no questions, and wait at no gate between phases")
 		f.text(&to.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_dump and pg_restore (else PATH, then the\nusual places)")
 	})
@@ -139,10 +119,9 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 	if to.DSN, err = (&connection{}).source(args[1:]); err != nil {
 		return err
 	}
-	if from.SegmentSize != 0 && from.SegmentSize < 64<<10 {
-		return usagef("option --segment-size: %s is too small", formatSize(from.SegmentSize)).hint("64kB or more, or 0 to never split a table")
+	if err = checkSegmentSize(c, from); err != nil {
+		return err
 	}
-	from.Balance = !c.Flags().Changed("segment-size")
 	if from.Where, err = parseWhere(m.where); err != nil {
 		return err
 	}
@@ -150,26 +129,12 @@ func (m *migrateFlags) options(a *app, c *cobra.Command, args []string) (err err
 		return err
 	}
 	to.LargeObjects = from.LargeObjects
-	if c.Flags().Changed("search-path") {
-		if err := restore.CheckSearchPath(to.SearchPath); err != nil {
-			return usagef("option --search-path: %v", err).hint("names of schemas with commas between, in double quotes where they are not in lower case")
-		}
-	}
-	for _, given := range to.Map {
-		if err := restore.CheckMap(given); err != nil {
-			return usagef("option --map: %v", err).hint("write SCHEMA=SCHEMA, or SCHEMA.TABLE=SCHEMA.TABLE")
-		}
-	}
 	to.OnExisting = restore.OnExisting(m.onExisting)
 	rowsAlone := to.DataOnly || slices.Contains(to.Sections, restore.SectionData) && !slices.Contains(to.Sections, restore.SectionPreData)
-	switch {
-	case to.IfExists && !to.Clean:
-		return usagef("option --if-exists is for what --clean drops").hint("add --clean")
-	case to.OnExisting != restore.Fail && !rowsAlone:
-		return usagef("option --on-existing is for tables that are there already").hint("add --data-only")
-	case to.DisableTriggers && !rowsAlone:
-		return usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
-	case !m.yes && !m.dryRun && !isTerminal(a.stdin):
+	if err := checkTarget(c, to, rowsAlone); err != nil {
+		return err
+	}
+	if !m.yes && !m.dryRun && !isTerminal(a.stdin) {
 		return usagef("migrate asks before each phase, and there is no terminal to ask at").hint("give --yes to run through, with --stop-after PHASE to end in between")
 	}
 	from.Jobs, from.Tool, to.Jobs, to.Tool = m.job.jobs, tool(), m.job.jobs, tool()
@@ -256,14 +221,10 @@ func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
 				m.to.Gate = s.behindPreflight
 			}
 			t.StartPhase(dump.PhasePlan, 0, 0)
-			live, err := a.openSource(s.ctx, m)
-			if err != nil {
+			return a.withSource(s.ctx, m, func() (err error) {
+				*sum, err = restore.Run(s.ctx, m.to)
 				return err
-			}
-			defer a.interrupt.onSecond(func() { _ = live.Discard() })() // the program ends, whatever comes of it
-			defer func() { err = errors.Join(err, live.Close()) }()
-			*sum, err = restore.Run(s.ctx, m.to)
-			return err
+			})
 		},
 		ended: func(err error) *report.Report {
 			if err != nil {
@@ -274,6 +235,17 @@ func (a *app) migrateTask(m *migrateFlags, sum **restore.Summary) *task {
 		next:  func() []string { return nextAfterLoad(*sum) },
 		short: func() error { return shortOf(*sum) },
 	}
+}
+
+// withSource opens the source, calls do with it as the target's origin, and closes it.
+func (a *app) withSource(ctx context.Context, m *migrateFlags, do func() error) (err error) {
+	live, err := a.openSource(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer a.interrupt.onSecond(func() { _ = live.Discard() })() // the program ends, whatever comes of it
+	defer func() { err = errors.Join(err, live.Close()) }()
+	return do()
 }
 
 // openSource asks the target for its version, and opens the source for it. The caller closes it.

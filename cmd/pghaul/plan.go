@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -51,14 +50,10 @@ func (a *app) plan(ctx context.Context, m *migrateFlags) error {
 	err := a.work(ctx, m.job, &task{tracker: t, jobs: m.to.Jobs, cancel: "nothing was written", do: func(s *session) (err error) {
 		m.from.Logf, m.to.Logf = s.logf(), s.logf()
 		t.StartPhase(dump.PhasePlan, 0, 0)
-		live, err := a.openSource(s.ctx, m)
-		if err != nil {
+		return a.withSource(s.ctx, m, func() (err error) {
+			r, err = restore.Preview(s.ctx, m.to)
 			return err
-		}
-		defer a.interrupt.onSecond(func() { _ = live.Discard() })() // the program ends, whatever comes of it
-		defer func() { err = errors.Join(err, live.Close()) }()
-		r, err = restore.Preview(s.ctx, m.to)
-		return err
+		})
 	}})
 	if err != nil {
 		return err

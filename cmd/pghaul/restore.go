@@ -64,31 +64,11 @@ func (r *restoreFlags) flags(c *cobra.Command) {
 		f.boolean(&o.SchemaOnly, "schema-only", "", "definitions, no rows")
 		f.sections(&o.Sections, restore.Sections...)
 		r.large.flags(f, "restored")
-		f.boolean(&o.NoOwner, "no-owner", "", "leave ownership to the user that restores")
-		f.boolean(&o.NoPrivileges, "no-privileges", "", "no GRANTs")
-		f.boolean(&o.NoComments, "no-comments", "", "no comments")
-		f.boolean(&o.NoPublications, "no-publications", "", "no publications")
-		f.boolean(&o.NoSubscriptions, "no-subscriptions", "", "no subscriptions")
-		f.boolean(&o.NoTablespaces, "no-tablespaces", "", "everything in the default tablespace")
+		f.leaveOut(o, "restores")
 	})
 	groupOf(c, "How to restore", false, func(f flags) {
-		f.boolean(&o.Create, "create", "", "make the database, with the source's encoding, locale,\nsettings and privileges")
-		f.boolean(&o.Clean, "clean", "", "drop what is to be made anew; with --create: the database")
-		f.boolean(&o.IfExists, "if-exists", "", "with --clean: say nothing of what is not there")
-		f.list(&o.Map, "map", "", "OLD=NEW", "a schema, or a table (SCHEMA.TABLE=SCHEMA.TABLE),\nunder another name")
-		f.choice(&r.onExisting, "on-existing", "", "what to do with rows that a table holds already (fail)", "fail", "truncate", "append")
-		f.boolean(&o.DisableTriggers, "disable-triggers", "", "rows go past the triggers and foreign keys of tables\nthat exist; foreign keys are checked afterwards")
-		f.boolean(&o.AllowCast, "allow-cast", "", "let the server cast values where a column has another type,\nthough that may lose")
-		f.list(&o.DropColumns, "drop-column", "", "TABLE.COLUMN", "leave a column behind that the target lacks")
-		f.boolean(&o.NoProve, "no-prove", "", "do not read the rows back")
-		f.boolean(&o.NoAnalyze, "no-analyze", "", "do not ANALYZE at the end")
-		f.boolean(&o.Resume, "resume", "", "go on with an interrupted restore")
-		f.text(&o.JournalSchema, "journal-schema", "", "SCHEMA", "where the target keeps the journal (pghaul_journal)")
-		f.boolean(&o.NoJournal, "no-journal", "", "keep no journal: what is interrupted cannot be resumed")
-		f.text(&o.SearchPath, "search-path", "", "SCHEMA[,SCHEMA]...", "search_path for indexes, constraints and materialized\nviews whose functions need one")
-		f.choice(&o.StopAfter, "stop-after", "", "stop after this phase", restorePhases...)
-		annotate(f.Lookup("stop-after"), valueName, "PHASE")
-		f.Lookup("stop-after").Usage = "stop after this phase: " + strings.Join(restorePhases[:4], ", ") + ",\n" + strings.Join(restorePhases[4:], ", ")
+		f.intoTarget(o, &r.onExisting, "restore")
+		f.stopAfter(o)
 		f.boolean(&r.yes, "yes", "", "ask no questions")
 		f.text(&o.Role, "role", "", "ROLE", "SET ROLE before anything")
 		f.text(&o.PgBinDir, "pg-bindir", "", "DIR", "folder of pg_restore (else PATH, then the usual places)")
@@ -102,26 +82,10 @@ func (r *restoreFlags) options(a *app, c *cobra.Command, args []string) (restore
 	if err := exclusivePairs(c, "data-only schema-only", "section data-only", "section schema-only", "clean data-only", "data-only create", "resume no-journal", "journal-schema no-journal"); err != nil {
 		return o, err
 	}
-	if c.Flags().Changed("search-path") {
-		if err := restore.CheckSearchPath(o.SearchPath); err != nil {
-			return o, usagef("option --search-path: %v", err).hint("names of schemas with commas between, in double quotes where they are not in lower case")
-		}
-	}
-	for _, given := range o.Map {
-		if err := restore.CheckMap(given); err != nil {
-			return o, usagef("option --map: %v", err).hint("write SCHEMA=SCHEMA, or SCHEMA.TABLE=SCHEMA.TABLE")
-		}
-	}
-	if o.IfExists && !o.Clean {
-		return o, usagef("option --if-exists is for what --clean drops").hint("add --clean")
-	}
 	o.OnExisting = restore.OnExisting(r.onExisting)
 	rowsAlone := o.DataOnly || isSingle(args[0]) || slices.Contains(o.Sections, restore.SectionData) && !slices.Contains(o.Sections, restore.SectionPreData)
-	if o.OnExisting != restore.Fail && !rowsAlone {
-		return o, usagef("option --on-existing is for tables that are there already").hint("add --data-only")
-	}
-	if o.DisableTriggers && !rowsAlone {
-		return o, usagef("option --disable-triggers is for tables that are there already").hint("add --data-only")
+	if err := checkTarget(c, &o, rowsAlone); err != nil {
+		return o, err
 	}
 	var err error
 	if o.LargeObjects, err = r.large.choice(c); err != nil {
