@@ -223,15 +223,11 @@ func (w *worker) readSegment(ctx context.Context, t *loadTable, i int) error {
 
 // readTarget reads the target's tables under one snapshot.
 func (c *dataComparison) readTarget(ctx context.Context) error {
-	holder, err := c.connectData(ctx)
+	snapshot, release, err := c.holdSnapshot(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeConn(holder)
-	snapshot, err := holder.ExportSnapshot(ctx)
-	if err != nil {
-		return err
-	}
+	defer release()
 	backends, stop := c.watchServer(ctx)
 	defer stop()
 	var next atomic.Int64

@@ -43,15 +43,11 @@ func (j *job) proof(ctx context.Context) error {
 		return err
 	}
 	j.monetary = server.LCMonetary
-	holder, err := j.connectData(ctx)
+	snapshot, release, err := j.holdSnapshot(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeConn(holder)
-	snapshot, err := holder.ExportSnapshot(ctx)
-	if err != nil {
-		return err
-	}
+	defer release()
 	p := &proving{job: j, snapshot: snapshot, groups: groups, mismatches: make([]error, len(groups)), unproven: make([]string, len(groups))}
 	if err := j.crew(ctx, len(groups), p.work); err != nil {
 		return err
@@ -62,6 +58,19 @@ func (j *job) proof(ctx context.Context) error {
 		return withHint(err, "the target does not hold the dumped rows: empty the named tables and restore them again")
 	}
 	return nil
+}
+
+// holdSnapshot exports a snapshot of the target for readers to share. Until release it is held by a session of its own.
+func (j *job) holdSnapshot(ctx context.Context) (snapshot string, release func(), err error) {
+	holder, err := j.connectData(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if snapshot, err = holder.ExportSnapshot(ctx); err != nil {
+		closeConn(holder)
+		return "", nil, err
+	}
+	return snapshot, func() { closeConn(holder) }, nil
 }
 
 // proving is the work that the workers of a proof share; each has the group that it took to itself.
