@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/bytehaul/pghaul/internal/watch"
 )
 
 // version is set by the linker: -X main.version=1.2.3.
@@ -25,7 +27,8 @@ type app struct {
 
 	verbose, quiet bool
 	logFile        string
-	log            *os.File // nil: none
+	logFormat      string
+	log            *watch.Log // nil: none
 
 	interrupt *interrupt
 	config    string  // file of settings, as given
@@ -34,7 +37,7 @@ type app struct {
 
 // run is the whole program but for its end: it returns the exit code.
 func run(args []string, stdin, stdout, stderr *os.File) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, interrupt: &interrupt{}}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, interrupt: &interrupt{}, logFormat: string(watch.LogText)}
 	ctx, stop := a.interrupt.context(stderr)
 	defer stop()
 	root := a.root()
@@ -49,6 +52,9 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 type errInterrupted struct{ signal os.Signal }
 
 func (e errInterrupted) Error() string { return e.signal.String() }
+
+// Cancelled tells the log that this is the operator's wish.
+func (e errInterrupted) Cancelled() bool { return true }
 
 // interrupt turns the first SIGINT, SIGTERM or SIGHUP into a cancelled context, and the second SIGINT or SIGTERM into the end of the program. A terminal
 // that is lost cancels the job: who wants it to go on without one starts it under nohup, tmux or the like.
@@ -163,7 +169,7 @@ func (a *app) root() *cobra.Command {
 			if err := a.applySettings(c); err != nil {
 				return err
 			}
-			return a.openLog()
+			return a.openLog(c)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -186,6 +192,7 @@ func (a *app) root() *cobra.Command {
 		f.boolean(&a.verbose, "verbose", "v", "say more about what is done")
 		f.boolean(&a.quiet, "quiet", "q", "say nothing but results, warnings and errors")
 		f.text(&a.logFile, "log-file", "", "FILE", "append what is said to FILE too, with times")
+		f.choice(&a.logFormat, "log-format", "", "how FILE is written: lines, or a JSON object a line\n(text)", string(watch.LogText), string(watch.LogJSON))
 		f.text(&a.config, "config", "", "FILE", "defaults of options\n($XDG_CONFIG_HOME/pghaul/pghaul.toml, else under ~/.config)")
 		f.boolean(new(bool), "help", "?", "show this help, then exit")
 	})

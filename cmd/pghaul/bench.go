@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -105,7 +105,7 @@ func (a *app) bench(c *cobra.Command, b *benchFlags, args []string) error {
 			fmt.Fprintf(a.stderr, "pghaul: %s\n", show.Line(line))
 		}
 		if a.log != nil {
-			fmt.Fprintf(a.log, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), show.Line(line))
+			a.log.Tell(slog.LevelInfo, line)
 		}
 	}
 	if warning := sched.Batch(); warning != nil && a.verbose {

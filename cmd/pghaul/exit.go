@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/bytehaul/pghaul/dump"
 	"github.com/bytehaul/pghaul/format"
@@ -97,17 +96,7 @@ func (a *app) end(ctx context.Context, err error) int {
 	said := b.Len()
 	a.notify(&b, code, b.String())
 	fmt.Fprint(a.stderr, b.String()[said:])
-	if a.log == nil {
-		return code
-	}
-	for line := range strings.Lines(b.String()) {
-		fmt.Fprintf(a.log, "%s %s", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), line)
-	}
-	if err := a.log.Close(); err != nil {
-		fmt.Fprintf(a.stderr, "pghaul: log file: %v\n", err)
-		code = max(code, exitFailed)
-	}
-	return code
+	return a.endLog(code, err, b.String())
 }
 
 // printError writes what went wrong in one line, and what to do in another.

@@ -88,6 +88,7 @@ func (h *homeJobs) start(k *task, note workbench.Job, over func(error) error) tu
 		if err := h.state.Note(note); err != nil {
 			k.tracker.Log("what was done is not remembered: " + err.Error())
 		}
+		h.app.logFailed(note.Kind, j.err)
 		h.notify(ctx, j, note.Kind)
 		cancel(nil)
 	})

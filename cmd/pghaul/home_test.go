@@ -18,7 +18,7 @@ func atHome(t *testing.T, width, height int) (s *screenTest, dir string) {
 	dir = t.TempDir()
 	c := exec.Command(built(t))
 	c.Dir = dir
-	c.Env = append(withServerEnv(t), "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "PGSERVICEFILE="+filepath.Join(dir, "none"), "HOME="+dir)
+	c.Env = append(withServerEnv(t), "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "PGSERVICEFILE="+filepath.Join(dir, "none"), "HOME="+dir, "PGHAUL_LOG_FILE="+filepath.Join(dir, ".log"), "PGHAUL_LOG_FORMAT=json")
 	s = onScreen(t, c, width, height)
 	s.sees("pghaul", "Restore")
 	return s, dir
@@ -89,6 +89,7 @@ func TestBackupAndRestoreFromHome(t *testing.T) {
 	if err != nil || strings.Count(string(state), `"ok": true`) != 2 {
 		t.Errorf("%v\n%s", err, state)
 	}
+	logged(t, filepath.Join(dir, ".log"), `{"level":"info","msg":"phase 1 of 3: plan","job":"dump"`, `{"level":"info","msg":"phase 1 of 8: preflight","job":"restore"`)
 }
 
 func TestRefusedPreflightFromHome(t *testing.T) {

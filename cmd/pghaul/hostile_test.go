@@ -114,9 +114,9 @@ type assault struct {
 
 var assaults = []assault{
 	{"verify", 1, []string{"verify", "DIR", "--log-file", "LOG"}, false},
-	{"verify json", 2, []string{"verify", "DIR", "--json", "--progress", "json", "--log-file", "LOG"}, true},
+	{"verify json", 2, []string{"verify", "DIR", "--json", "--progress", "json", "--log-file", "LOG", "--log-format", "json"}, true},
 	{"restore", 0, []string{"restore", "DIR", "EMPTY", "-v", "--log-file", "LOG", "--progress", "json", "--yes"}, false},
-	{"data-only", 2, []string{"restore", "DIR", "MADE", "--data-only", "--json", "--yes", "--log-file", "LOG"}, true},
+	{"data-only", 2, []string{"restore", "DIR", "MADE", "--data-only", "--json", "--yes", "--log-file", "LOG", "--log-format", "json"}, true},
 	{"against", 1, []string{"verify", "DIR", "--against", "MADE", "--data-only", "-v"}, false},
 	{"diff", 2, []string{"diff", "DIR", "MADE", "-v"}, false},
 	{"diff json", 1, []string{"diff", "DIR", "MADE", "--json"}, true},

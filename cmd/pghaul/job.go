@@ -92,7 +92,7 @@ func (a *app) work(ctx context.Context, j *jobFlags, k *task) error {
 
 // workInLines runs a job under an observer that writes lines, or a bar.
 func (a *app) workInLines(ctx context.Context, mode watch.Mode, k *task) error {
-	ob := a.observe(mode, k.tracker)
+	ob := a.observe(mode, k.tracker, a.log)
 	err := k.do(&session{ctx: ctx, app: a, observer: ob})
 	k.tracker.Finish(err) // no change where the job has said so itself
 	ob.Stop()
@@ -100,12 +100,9 @@ func (a *app) workInLines(ctx context.Context, mode watch.Mode, k *task) error {
 	return err
 }
 
-func (a *app) observe(mode watch.Mode, t *progress.Tracker) *watch.Observer {
-	o := watch.Options{Mode: mode, Out: a.stderr, Quiet: a.quiet, Width: a.width}
-	if a.log != nil {
-		o.Log = a.log
-	}
-	ob := watch.Start(t, o)
+// observe starts an observer that writes to standard error, and to the log if there is one.
+func (a *app) observe(mode watch.Mode, t *progress.Tracker, log *watch.Log) *watch.Observer {
+	ob := watch.Start(t, watch.Options{Mode: mode, Out: a.stderr, Quiet: a.quiet, Width: a.width, Log: log})
 	a.interrupt.speak(ob.Say)
 	return ob
 }
@@ -204,14 +201,6 @@ func (a *app) width() int {
 		return 0
 	}
 	return w
-}
-
-// openLog opens the file that --log-file names.
-func (a *app) openLog() (err error) {
-	if a.logFile != "" {
-		a.log, err = os.OpenFile(a.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	}
-	return err
 }
 
 // report writes the end-of-job report to standard output.

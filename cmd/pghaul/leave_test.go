@@ -34,7 +34,7 @@ func pausedRestore(t *testing.T, path string) (s *screenTest, target, dir string
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = stdout.Close() })
-	c := exec.Command(path, "restore", dir, databaseOf(t, target), "--progress", "tui", "-j", "1")
+	c := exec.Command(path, "restore", dir, databaseOf(t, target), "--progress", "tui", "-j", "1", "--log-file", stdout.Name()+".log", "--log-format", "json")
 	c.Env = withServerEnv(t)
 	c.Stdout = stdout
 	s = onScreen(t, c, 80, 24)
@@ -72,6 +72,7 @@ func TestScreenIsLeft(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, s.text())
 	}
 	wantRestored(t, target, stdout)
+	logged(t, stdout.Name()+".log", `{"level":"info","msg":"public.t: 400,000 rows`, `{"level":"info","msg":"paused","job":"restore"`, `{"level":"info","msg":"done: 400,000 rows`)
 }
 
 // TestScreenBreaks: a panic of the UI is a line on standard error, and the job goes on.

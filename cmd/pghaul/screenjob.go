@@ -13,6 +13,7 @@ import (
 	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/progress"
 	"github.com/bytehaul/pghaul/internal/show"
+	"github.com/bytehaul/pghaul/internal/watch"
 	"github.com/bytehaul/pghaul/restore"
 	"github.com/bytehaul/pghaul/tui"
 )
@@ -56,8 +57,13 @@ func (a *app) startJob(ctx context.Context, k *task, cancel, kill func()) *scree
 				k.tracker.Finish(j.err)
 			}
 		}()
+		logging := func() {}
+		if a.log != nil {
+			logging = watch.Start(k.tracker, watch.Options{Mode: watch.None, Log: a.log}).Stop
+		}
 		j.err = k.do(&session{ctx: ctx, app: a, screen: j})
 		k.tracker.Finish(j.err)
+		logging()
 	}()
 	return j
 }
@@ -341,7 +347,7 @@ func (a *app) afterScreen(shown error, j *screenJob) error {
 	select {
 	case <-j.done:
 	default:
-		ob := a.observe(a.progressMode("auto"), j.Tracker)
+		ob := a.observe(a.progressMode("auto"), j.Tracker, nil) // the job has one for the log
 		j.askElsewhere(&session{ctx: j.ctx, app: a, observer: ob})
 		<-j.done
 		ob.Stop()

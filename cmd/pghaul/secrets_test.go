@@ -29,7 +29,8 @@ const (
 type vault struct {
 	*battlefield
 	cluster *pgcluster.Cluster
-	log     string
+	log     string       // lines; beside it, with .json behind its name, one of JSON
+	runs    atomic.Int64 // of commands: every second one writes JSON
 
 	careless atomic.Bool // the test itself puts the password into our command line
 
@@ -104,7 +105,10 @@ func (v *vault) command(t *testing.T, code int, env []string, args ...string) {
 	t.Helper()
 	b := *v.battlefield
 	b.env = append(append([]string{}, v.env...), env...)
-	r := b.run(t, append(args, "--log-file", v.log)...)
+	if v.runs.Add(1)%2 == 0 {
+		args = append(args, "--log-file", v.log+".json", "--log-format", "json")
+	}
+	r := b.run(t, append([]string{args[0], "--log-file", v.log}, args[1:]...)...) // the last one counts
 	v.search(fmt.Sprintf("%q: standard output", args), r.stdout)
 	v.search(fmt.Sprintf("%q: standard error", args), r.stderr)
 	if r.code != code {
@@ -283,11 +287,13 @@ func searchFiles(t *testing.T, v *vault, dir string, but ...string) {
 	if files < 10 {
 		t.Errorf("only %d files were searched", files)
 	}
-	log, err := os.ReadFile(v.log)
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range []string{v.log, v.log + ".json"} {
+		log, err := os.ReadFile(path)
+		if err != nil || len(log) == 0 {
+			t.Fatal(path, err)
+		}
+		v.search("the log "+path, log)
 	}
-	v.search("the log", log)
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "pghaul-pass-*", "*"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 // settable are the options whose defaults a settings file and the environment may give: what is a habit. What decides about data is not among them.
 var settable = []string{"jobs", "progress", "theme", "ascii", "compress", "segment-size", "lock-timeout", "pg-bindir", "journal-schema", "notify", "notify-timeout",
-	"keep-last", "keep-daily", "keep-weekly", "keep-monthly", "log-file", "verbose", "quiet"}
+	"keep-last", "keep-daily", "keep-weekly", "keep-monthly", "log-file", "log-format", "verbose", "quiet"}
 
 // variableOf is the environment variable of an option.
 func variableOf(option string) string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,7 +162,8 @@ func held(t *testing.T, args ...string) (c *exec.Cmd, stderr *bytes.Buffer, rele
 func TestInterruptCancels(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "dump")
-		c, stderr, release := held(t, "-f", dir)
+		log := dir + ".log"
+		c, stderr, release := held(t, "-f", dir, "--log-file", log, "--log-format", "json")
 		if err := c.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +181,24 @@ func TestInterruptCancels(t *testing.T) {
 				t.Errorf("%v: no %q in %q", signal, want, stderr.String())
 			}
 		}
+		logged(t, log, `{"level":"warning","msg":"cancelled: 0 rows`, `{"level":"warning","msg":"cancelled: no file is left of the dump"`)
 		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%v: the folder is there: %v", signal, err)
+		}
+	}
+}
+
+// logged checks that a log of JSON lines has one record each that begins so, but for its time.
+func logged(t *testing.T, path string, want ...string) {
+	t.Helper()
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`"time":"[^"]*",`).ReplaceAll(log, nil)
+	for _, w := range want {
+		if n := bytes.Count(append([]byte("\n"), lines...), []byte("\n"+w)); n != 1 {
+			t.Errorf("%d records begin with %s:\n%s", n, w, log)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestNoServer(t *testing.T) {
 	bin := t.TempDir()
 	for _, name := range []string{"PGHAUL_PG_BINDIR", "PG_BINDIR"} {
 		t.Run(name, func(t *testing.T) {
+			t.Setenv("PGHAUL_PG_BINDIR", "") // which goes before the other
 			t.Setenv(name, bin)
 			if got, err := pgcluster.FindBinDir(); !errors.Is(err, pgcluster.ErrNoServer) || !strings.Contains(err.Error(), bin) {
 				t.Errorf("got %q, %v", got, err)

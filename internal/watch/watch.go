@@ -33,7 +33,7 @@ type Options struct {
 	Mode  Mode
 	Out   io.Writer // standard error; errors in writing to it are not told
 	Quiet bool      // Bar and Plain: warnings, gaps and errors alone
-	Log   io.Writer // gets what Plain says, with times; nil: none
+	Log   *Log      // gets what Plain says too, with times; nil: none
 	Width func() int
 }
 
@@ -72,7 +72,7 @@ func Start(t *progress.Tracker, o Options) *Observer {
 		ob.views = append(ob.views, &plainView{out: o.Out, quiet: o.Quiet})
 	}
 	if o.Log != nil {
-		ob.views = append(ob.views, &plainView{out: o.Log, dated: true})
+		ob.views = append(ob.views, o.Log.view())
 	}
 	go ob.run()
 	return ob

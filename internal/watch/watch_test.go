@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -241,7 +243,7 @@ func TestJSONFields(t *testing.T) {
 
 func TestLogHasDates(t *testing.T) {
 	var log lockedBuffer
-	got := watched(t, Options{Mode: None, Log: &log}, job, nil)
+	got := watched(t, Options{Mode: None, Log: NewLog(&log, LogText, "restore")}, job, nil)
 	if got != "" {
 		t.Errorf("wrote %q", got)
 	}
@@ -249,3 +251,100 @@ func TestLogHasDates(t *testing.T) {
 		t.Errorf("log: %s", log.b.String())
 	}
 }
+
+// Close implements io.Closer.
+func (l *lockedBuffer) Close() error { return nil }
+
+// The fields are an interface: a change here belongs into CHANGELOG.md and docs/schema/log.json.
+func TestLogOfJSON(t *testing.T) {
+	var log lockedBuffer
+	l := NewLog(&log, LogJSON, "restore")
+	watched(t, Options{Mode: None, Log: l}, func(tr *progress.Tracker, ob *Observer) {
+		job(tr, ob)
+		bad := tr.AddTable(progress.TableInfo{Name: "public.bad", Rows: -1, Bytes: -1})
+		bad.StartSegment()
+		bad.EndSegment(fmt.Errorf("copy: %w", serverError("22P04")))
+	}, errors.New("boom"))
+	l.Tell(slog.LevelError, "the end", SQLState(serverError("40001"))...)
+	var got []string
+	for line := range strings.Lines(log.b.String()) {
+		if strings.ContainsAny(line, "\x1b\x07") || strings.Contains(line, "null") {
+			t.Errorf("line %q", line)
+		}
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		if at, err := time.Parse(time.RFC3339, m["time"].(string)); err != nil || !strings.HasSuffix(m["time"].(string), "Z") || at.IsZero() || m["job"] != "restore" {
+			t.Errorf("line %q: %v", line, err)
+		}
+		delete(m, "time")
+		delete(m, "job")
+		got = append(got, fmt.Sprint(m["level"], " ", m["msg"], " ", rest(m)))
+	}
+	got = slices.DeleteFunc(got, func(s string) bool { return strings.HasPrefix(s, "info pg_restore says hello") }) // beside the job's events
+	want := []string{
+		"info phase 1 of 3: preflight A phase=preflight A state=start",
+		"info phase 1 of 3: preflight A: ended elapsed_s=0.5 phase=preflight A state=end",
+		"info phase 2 of 3: data phase=data state=start",
+		"info data: 16 %, 9.4 MiB of 57 MiB, 1.0 MB/s, 1.00 k rows/s, 0 of 2 tables, left 00:50 bytes=9.9e+06 phase=data rows=9900",
+		"info data: 33 %, 19 MiB of 57 MiB, 1.0 MB/s, 1.00 k rows/s, 0 of 2 tables, left 00:40 bytes=1.99e+07 phase=data rows=19900",
+		"info data: 50 %, 29 MiB of 57 MiB, 1.0 MB/s, 1.00 k rows/s, 0 of 2 tables, left 00:30 bytes=2.99e+07 phase=data rows=29900",
+		"info public.orders: 30,000 rows, 29 MiB, 30.0 s, 1.0 MB/s bytes=3e+07 elapsed_s=30 phase=data rows=30000 table=public.orders",
+		"info data: 66 %, 38 MiB of 57 MiB, 1.0 MB/s, 1.00 k rows/s, 1 of 2 tables, left 00:20 bytes=3.99e+07 phase=data rows=39900",
+		"info data: 83 %, 48 MiB of 57 MiB, 1.0 MB/s, 1.00 k rows/s, 1 of 2 tables, left 00:10 bytes=4.99e+07 phase=data rows=49900",
+		"info data: 100 %, 57 MiB of 57 MiB, 1.0 MB/s, 1.00 k rows/s, 1 of 2 tables, left 00:00 bytes=5.99e+07 phase=data rows=59900",
+		`info public.\x1b]52;c;eA==\a: 30,000 rows, 29 MiB, 30.0 s, 1.0 MB/s bytes=3e+07 elapsed_s=30 phase=data rows=30000 table=public.` + "\x1b]52;c;eA==\a",
+		"warning role shop is missing phase=data",
+		"info phase 2 of 3: data: ended elapsed_s=60 phase=data state=end",
+		"info phase 3 of 3: post-data phase=post-data state=start",
+		"error missing: INDEX public.orders_at: duplicate key (SQLSTATE 23505) kind=INDEX name=public.orders_at phase=post-data sqlstate=23505",
+		"error public.bad: failed: copy: the server's bytes=0 elapsed_s=0 phase=post-data rows=0 sqlstate=22P04 table=public.bad",
+		"info phase 3 of 3: post-data: ended elapsed_s=1 phase=post-data state=end",
+		"error failed: 60,000 rows, 57 MiB, 61.5 s bytes=6e+07 elapsed_s=61.55 gaps=1 ok=false rows=60000 tables=3 tables_done=2 tables_proven=0 warnings=1",
+		"error the end sqlstate=40001",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// rest are the fields but for the level and the message.
+func rest(m map[string]any) string {
+	var all []string
+	for k, v := range m {
+		if k != "level" && k != "msg" {
+			all = append(all, fmt.Sprintf("%s=%v", k, v))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+type serverError string
+
+func (e serverError) Error() string    { return "the server's" }
+func (e serverError) SQLState() string { return string(e) }
+
+// What could not be written is told at the end, once, and the job goes on.
+func TestLogKeepsItsError(t *testing.T) {
+	for _, form := range []LogForm{LogText, LogJSON} {
+		full := &fullDisk{}
+		l := NewLog(full, form, "dump")
+		watched(t, Options{Mode: None, Log: l}, job, nil)
+		l.Tell(slog.LevelInfo, "the end")
+		if err := l.Close(); !errors.Is(err, errFull) || !full.closed || full.writes != 1 {
+			t.Errorf("%s: %v, closed %v, %d writes", form, err, full.closed, full.writes)
+		}
+	}
+}
+
+var errFull = errors.New("no space left")
+
+type fullDisk struct {
+	writes int
+	closed bool
+}
+
+func (f *fullDisk) Write([]byte) (int, error) { f.writes++; return 0, errFull }
+func (f *fullDisk) Close() error              { f.closed = true; return nil }
