@@ -99,31 +99,29 @@ func (f *fit) castable(l loosening, loss string) {
 	}
 }
 
-// widens finds the conversions between builtin types that no value fails.
+// widens finds the conversions between builtin types that no value fails. Those that change bytes are in the convert package.
 func (f *fit) widens() bool {
 	c, t := f.column, f.target.Column
-	if t.TypeSchema != "pg_catalog" {
+	if c.TypeSchema != "pg_catalog" || t.TypeSchema != "pg_catalog" {
 		return false
 	}
-	if c.TypeSchema == "pg_catalog" {
-		switch [2]format.Name{c.TypeName, t.TypeName} {
-		case [2]format.Name{"int2", "int4"}:
-			f.widen = convert.Int2ToInt4
-		case [2]format.Name{"int2", "int8"}:
-			f.widen = convert.Int2ToInt8
-		case [2]format.Name{"int4", "int8"}:
-			f.widen = convert.Int4ToInt8
-		case [2]format.Name{"float4", "float8"}:
-			f.widen = convert.Float4ToFloat8
-		case [2]format.Name{"varchar", "text"}, [2]format.Name{"bpchar", "text"}, [2]format.Name{"name", "text"}, [2]format.Name{"text", "varchar"},
-			[2]format.Name{"bpchar", "varchar"}, [2]format.Name{"name", "varchar"}:
-			return t.Typmod < 0 // the same bytes
-		default:
-			return false
-		}
-		return true
+	switch [2]format.Name{c.TypeName, t.TypeName} {
+	case [2]format.Name{"varchar", "text"}, [2]format.Name{"bpchar", "text"}, [2]format.Name{"name", "text"}, [2]format.Name{"text", "varchar"},
+		[2]format.Name{"bpchar", "varchar"}, [2]format.Name{"name", "varchar"}:
+		return t.Typmod < 0 // the same bytes
 	}
-	return false
+	if t.TypeName == "numeric" && t.Typmod >= 0 && !numericHolds(t.Typmod, c.TypeName) {
+		return false
+	}
+	f.widen = convert.WideningOf(c.TypeName, t.TypeName)
+	return f.widen != convert.Keep
+}
+
+// numericHolds tells that a numeric with a modifier has a place for every digit of a whole number.
+func numericHolds(typmod int32, whole format.Name) bool {
+	digits := map[format.Name]int32{"int2": 5, "int4": 10, "int8": 19}[whole]
+	scale := numericScale(typmod)
+	return scale >= 0 && numericPrecision(typmod)-scale >= digits
 }
 
 // widensByKind adds the conversions that need the source's type graph: an enum's label and a citext are text already.
@@ -173,8 +171,11 @@ const maxTimePrecision = 6
 // typmodHeader is VARHDRSZ, which typmods of varlena types have added; see numerictypmodin in src/backend/utils/adt/numeric.c.
 const typmodHeader = 4
 
-// numericScale is the scale of a numeric's modifier: its lower 11 bits, the rest but for the precision above bit 16 being zero.
-func numericScale(typmod int32) int32 { return (typmod - typmodHeader) & 0x7ff }
+// numericScale is the scale of a numeric's modifier: its lower 11 bits, signed from 15 on; see numeric_typmod_scale in src/backend/utils/adt/numeric.c.
+func numericScale(typmod int32) int32 { return ((typmod-typmodHeader)&0x7ff ^ 1024) - 1024 }
+
+// numericPrecision is the number of decimal digits that a numeric's modifier allows, those behind the point included.
+func numericPrecision(typmod int32) int32 { return (typmod - typmodHeader) >> 16 & 0xffff }
 
 // fitTable decides on all columns of a table. Columns that the dump lacks are among the answers.
 func fitTable(columns []format.Column, target []pg.TargetColumn, types pg.Types, l loosening) []fit {

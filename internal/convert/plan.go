@@ -3,25 +3,9 @@ package convert
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/bytehaul/pghaul/format"
 )
-
-// Widening is a conversion of one value that no value of the narrower type can fail, nor change its meaning.
-type Widening uint8
-
-// Widenings. Those between types with the same bytes (varchar and text, say) need none.
-const (
-	Keep Widening = iota
-	Int2ToInt4
-	Int2ToInt8
-	Int4ToInt8
-	Float4ToFloat8
-)
-
-// widths are the lengths in bytes of a value before and after.
-var widths = [...]struct{ from, to int }{Int2ToInt4: {2, 4}, Int2ToInt8: {2, 8}, Int4ToInt8: {4, 8}, Float4ToFloat8: {4, 8}}
 
 // Column is what happens to one column of the file.
 type Column struct {
@@ -273,20 +257,4 @@ func (c *Column) append(dst, value []byte) ([]byte, error) {
 		}
 	}
 	return append(binary.BigEndian.AppendUint32(dst, uint32(len(value))), value...), nil
-}
-
-func (w Widening) append(dst, value []byte) ([]byte, error) {
-	if len(value) != widths[w].from {
-		return dst, malformed("%d bytes, expected %d", len(value), widths[w].from)
-	}
-	dst = binary.BigEndian.AppendUint32(dst, uint32(widths[w].to))
-	switch w {
-	case Int2ToInt4:
-		return binary.BigEndian.AppendUint32(dst, uint32(int32(int16(binary.BigEndian.Uint16(value))))), nil
-	case Int2ToInt8:
-		return binary.BigEndian.AppendUint64(dst, uint64(int64(int16(binary.BigEndian.Uint16(value))))), nil
-	case Int4ToInt8:
-		return binary.BigEndian.AppendUint64(dst, uint64(int64(int32(binary.BigEndian.Uint32(value))))), nil
-	}
-	return binary.BigEndian.AppendUint64(dst, math.Float64bits(float64(math.Float32frombits(binary.BigEndian.Uint32(value))))), nil
 }
