@@ -39,6 +39,15 @@ func TestMigrateDatasets(t *testing.T) {
 // sameData compares the rows of both sides once more.
 func sameData(t *testing.T, source, target string, most int) {
 	t.Helper()
+	d := compared(t, source, target)
+	if !d.OK() || len(d.Tables) == 0 || len(d.Tables) > most {
+		t.Errorf("%+v", d)
+	}
+}
+
+// compared compares the rows of two databases.
+func compared(t *testing.T, source, target string) *restore.DataDiff {
+	t.Helper()
 	m := migrating(t, source, target)
 	m.from.DataOnly = true
 	live, err := dump.Open(t.Context(), m.from)
@@ -50,9 +59,7 @@ func sameData(t *testing.T, source, target string, most int) {
 	if e := live.Close(); err != nil || e != nil {
 		t.Fatal(err, e)
 	}
-	if !d.OK() || len(d.Tables) == 0 || len(d.Tables) > most {
-		t.Errorf("%+v", d)
-	}
+	return d
 }
 
 func TestMigrateShapes(t *testing.T) {

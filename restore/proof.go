@@ -250,7 +250,7 @@ func (r *reader) read(ctx context.Context, g *proofGroup) (format.Totals, error)
 		case j.otherEncoding() && f.keepsType() && types.IsHstore(f.column.OID):
 			columns[i], plain, back[i].Opaque = pg.HstoreSQL(columns[i], j.m.Source.Server.Encoding), false, true
 		case f.widen != convert.Keep:
-			columns[i], plain = "("+columns[i]+")::"+pg.QuoteName(f.column.TypeSchema, f.column.TypeName), false
+			columns[i], plain = pg.NarrowSQL(columns[i], f.column.TypeName), false
 		}
 	}
 	plan, err := convert.NewPlan(back, oids, t.back)

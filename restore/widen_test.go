@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bytehaul/pghaul/internal/pgcluster/pgtest"
+	"github.com/bytehaul/pghaul/restore"
 )
 
 // narrow has every number that can go into a wider column: its ends, what is special, NULLs; and containers of such numbers, which do not change their type.
@@ -51,5 +52,27 @@ func TestNarrowNumbersArePreflighted(t *testing.T) {
 	}
 	if why := r.Tables[0].Columns[0].Why; why != "every value of integer is one of numeric(13,3)" {
 		t.Errorf("%q", why)
+	}
+}
+
+// TestWiderColumnsAreCompared: what a wider column holds and the narrow one cannot is a difference: it is not rounded until it is equal, and no error.
+func TestWiderColumnsAreCompared(t *testing.T) {
+	source := pgtest.DB(t, narrow)
+	target := pgtest.DB(t, `CREATE DOMAIN small AS int2; CREATE TABLE n (id int PRIMARY KEY, i2 float8, i4 int8, i8 numeric, f4 float8, a int4[], d small)`)
+	m := migrating(t, source, target)
+	m.from.DataOnly, m.to.DataOnly = true, true
+	if sum := m.must(t); sum.Proven != 1 {
+		t.Errorf("%d tables proven", sum.Proven)
+	}
+	sameData(t, source, target, 1)
+	pgtest.SQL(t, target, `CREATE TABLE kept AS SELECT * FROM n`)
+	for _, change := range []string{"i2 = 1.25 WHERE id = 6", "i2 = 'NaN' WHERE id = 4", "i4 = 2147483648 WHERE id = 3", "i8 = 9223372036854775808 WHERE id = 3", "i8 = 1.4 WHERE id = 6", "i8 = 'NaN' WHERE id = 4",
+		"i8 = NULL WHERE id = 6", "f4 = 0 WHERE id = 5", "f4 = 9/7.0 WHERE id = 9", "f4 = 1e300 WHERE id = 8", "f4 = 1e-300 WHERE id = 7", "f4 = 1e-46 WHERE id = 4", "f4 = 3.5e38 WHERE id = 6"} {
+		t.Run(change, func(t *testing.T) {
+			pgtest.SQL(t, target, "TRUNCATE n; INSERT INTO n SELECT * FROM kept; UPDATE n SET "+change)
+			if d := compared(t, source, target); len(d.Tables) != 1 || d.Tables[0].State != restore.DataDifferent {
+				t.Errorf("%+v", d)
+			}
+		})
 	}
 }

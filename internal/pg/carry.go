@@ -204,6 +204,21 @@ func InSQL(column, cast, typ string, array bool) string {
 	return column + "::" + typ
 }
 
+// NarrowSQL is the expression that gives the bytes of a number as those of a narrower type: int2, int4, int8 or float4. A value that the narrower type
+// does not have is no bytes at all, which is unlike each of its values and unlike NULL; it is neither rounded nor an error. column is quoted already.
+func NarrowSQL(column string, typ format.Name) string {
+	within := map[format.Name]string{ // where the cast has no error; it may still round
+		"int2": column + " BETWEEN -32768 AND 32767",
+		"int4": column + " BETWEEN -2147483648 AND 2147483647",
+		"int8": column + " BETWEEN -9223372036854775808 AND 9223372036854775807",
+		"float4": column + " = ANY ('{0,NaN,Infinity,-Infinity}'::pg_catalog.float8[]) OR pg_catalog.abs(" + column +
+			") BETWEEN 1.401298464324817e-45::pg_catalog.float8 AND 3.4028234663852886e38::pg_catalog.float8",
+	}[typ]
+	narrow := column + "::pg_catalog." + string(typ)
+	return "CASE WHEN " + within + " THEN CASE WHEN " + narrow + " = " + column + " THEN pg_catalog." + string(typ) + "send(" + narrow + ") ELSE '' END WHEN " +
+		column + " IS NOT NULL THEN '' END"
+}
+
 // HstoreSQL is the expression that gives an hstore's bytes as it would be sent in a database of that encoding: count, then keys by length and bytes, each with its
 // value. hstore_send itself takes the lengths of the database's encoding, which are wrong when the session speaks another. column is quoted already.
 func HstoreSQL(column, encoding string) string {
