@@ -213,10 +213,7 @@ func (l *leader) ping(ctx context.Context) error {
 
 // moment reads where the snapshot stands. The LSN is approximate: nothing ties it to the snapshot.
 func (l *leader) moment(ctx context.Context) (format.Snapshot, error) {
-	var s format.Snapshot
-	var at time.Time
-	err := l.conn.QueryRow(ctx, `SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END::text,
- pg_catalog.transaction_timestamp()`).Scan(&s.LSN, &at)
-	s.Time = at.UTC().Format(time.RFC3339Nano)
+	lsn, at, err := l.conn.WALPosition(ctx)
+	s := format.Snapshot{LSN: lsn, Time: at.UTC().Format(time.RFC3339Nano)}
 	return s, pg.Wrap(err, "position in the WAL")
 }

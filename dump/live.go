@@ -125,16 +125,12 @@ func (l *Live) identify(ctx context.Context) error {
 	if server == "" {
 		server = "unknown server"
 	}
-	var oid uint32
-	var visible string
-	var since time.Time
-	err := l.conn.QueryRow(ctx, `SELECT oid, pg_catalog.txid_current_snapshot()::text, pg_catalog.pg_postmaster_start_time() FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()`).
-		Scan(&oid, &visible, &since)
+	m, err := l.conn.Moment(ctx)
 	if err != nil {
 		return pg.Wrap(err, "identity of the snapshot")
 	}
-	l.job.id = fmt.Sprintf("%s/%d", server, oid)
-	l.moment = fmt.Sprintf("%s %s %d", l.job.leader.snapshot, visible, since.UnixMicro())
+	l.job.id = fmt.Sprintf("%s/%d", server, m.Database)
+	l.moment = fmt.Sprintf("%s %s %d", l.job.leader.snapshot, m.Visible, m.Since.UnixMicro())
 	return nil
 }
 

@@ -235,8 +235,7 @@ func (j *job) measureCopy(ctx context.Context, sample []sampleSegment) (m *measu
 
 // sampleSchema is where a sample's table may stand for the time of its transaction; "": nowhere.
 func (j *job) sampleSchema(ctx context.Context) (schema string, err error) {
-	err = j.leader.QueryRow(ctx, `SELECT coalesce((SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
- AND pg_catalog.has_schema_privilege(oid, 'CREATE') ORDER BY nspname <> 'public', nspname LIMIT 1), '')`).Scan(&schema)
+	schema, err = j.leader.WritableSchema(ctx)
 	return schema, pg.Wrap(err, "schema for a sample")
 }
 

@@ -104,7 +104,7 @@ func (j *job) unlinkLargeObjects(ctx context.Context) error {
 		return nil
 	}
 	for {
-		n, err := j.leader.ExecTag(ctx, fmt.Sprintf("SELECT pg_catalog.lo_unlink(oid) FROM (SELECT oid FROM pg_catalog.pg_largeobject_metadata LIMIT %d) l", unlinkBatch))
+		n, err := j.leader.UnlinkLargeObjects(ctx, unlinkBatch)
 		if err != nil || n == 0 {
 			return pg.Wrap(err, "removal of the interrupted run's large objects")
 		}

@@ -324,6 +324,11 @@ func (c *Conn) LargeObjectsThere(ctx context.Context, oids []uint32) ([]uint32, 
 	return collect(rows, "list of large objects", pgx.RowTo[uint32])
 }
 
+// UnlinkLargeObjects removes as many large objects of the database as most, and tells how many there were. Each takes a lock.
+func (c *Conn) UnlinkLargeObjects(ctx context.Context, most int) (n int64, err error) {
+	return c.ExecTag(ctx, fmt.Sprintf("SELECT pg_catalog.lo_unlink(oid) FROM (SELECT oid FROM pg_catalog.pg_largeobject_metadata LIMIT %d) l", most))
+}
+
 // Rights are what a role may do with a database.
 type Rights struct {
 	Create    bool // schemas
@@ -365,20 +370,6 @@ func (c *Conn) SetSequences(ctx context.Context, list []format.Sequence) error {
 	return err
 }
 
-// ExportSnapshot begins a read-only transaction and gives its snapshot's name, for other sessions' ImportSnapshot while it lasts.
-func (c *Conn) ExportSnapshot(ctx context.Context) (id string, err error) {
-	if err := c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
-		return "", Wrap(err, "transaction for a snapshot")
-	}
-	err = c.QueryRow(ctx, `SELECT pg_catalog.pg_export_snapshot()`).Scan(&id)
-	return id, Wrap(err, "export of a snapshot")
-}
-
-// ImportSnapshot begins a read-only transaction that sees what the exporter sees.
-func (c *Conn) ImportSnapshot(ctx context.Context, id string) error {
-	return Wrap(c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT "+QuoteLiteral(id)), "import of snapshot %s", id)
-}
-
 // TextLiteral is an SQL expression in ASCII for a text given in UTF-8, for sessions of any client encoding; the bytes as they
 // are where the database has no encoding.
 func (c *Conn) TextLiteral(s string) string {
@@ -403,6 +394,13 @@ func TypeName(t format.Type) string {
 func (c *Conn) SchemaExists(ctx context.Context, name format.Name) (yes bool, err error) {
 	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname::text = $1)`, string(name)).Scan(&yes)
 	return yes, Wrap(err, "list of schemas")
+}
+
+// WritableSchema gives a schema, public rather than another, in which the session's role may make tables; "" when there is none.
+func (c *Conn) WritableSchema(ctx context.Context) (schema string, err error) {
+	err = c.QueryRow(ctx, `SELECT coalesce((SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+ AND pg_catalog.has_schema_privilege(oid, 'CREATE') ORDER BY nspname <> 'public', nspname LIMIT 1), '')`).Scan(&schema)
+	return schema, err
 }
 
 // Names gives the names of relations.

@@ -263,72 +263,81 @@ func multirange(one codec) codec {
 	}}
 }
 
+// record writes values of a composite type.
+type record struct {
+	fields []codec
+	names  [][]byte // as JSON
+}
+
 // composite is the codec of a composite type; see record_out in src/backend/utils/adt/rowtypes.c.
 func (d *decoder) composite(t *format.Type, depth int) codec {
-	fields := make([]codec, len(t.Fields))
-	names := make([][]byte, len(t.Fields))
-	k := codec{}
+	r := &record{fields: make([]codec, len(t.Fields)), names: make([][]byte, len(t.Fields))}
+	hex := false
 	for i, f := range t.Fields {
-		fields[i] = d.codec(f.OID, depth+1)
-		names[i] = appendString(nil, appendValid(nil, []byte(f.Name)))
-		k.hex = k.hex || fields[i].hex
+		r.fields[i] = d.codec(f.OID, depth+1)
+		r.names[i] = appendString(nil, appendValid(nil, []byte(f.Name)))
+		hex = hex || r.fields[i].hex
 	}
-	each := func(src []byte, f func(i int, value []byte) error) error {
-		c := cursor{rest: src}
-		if n := int(c.int32()); n != len(fields) {
+	return codec{text: r.text, json: r.json, hex: hex}
+}
+
+// each calls f for every field of a value; nil is NULL.
+func (r *record) each(src []byte, f func(i int, value []byte) error) error {
+	c := cursor{rest: src}
+	if n := int(c.int32()); n != len(r.fields) {
+		return errValue
+	}
+	for i := range r.fields {
+		c.uint32()
+		value := c.field()
+		if c.bad {
 			return errValue
 		}
-		for i := range fields {
-			c.uint32()
-			value := c.field()
-			if c.bad {
-				return errValue
-			}
-			if err := f(i, value); err != nil {
-				return err
-			}
+		if err := f(i, value); err != nil {
+			return err
 		}
-		return c.end()
 	}
-	k.text = func(dst, src []byte) ([]byte, error) {
-		start := len(dst)
-		dst = append(dst, '(')
-		err := each(src, func(i int, value []byte) error {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if value == nil {
-				return nil
-			}
-			text, err := fields[i].text(nil, value)
-			if err = cmp.Or(err, bounded(len(dst)-start+2*len(text), src)); err == nil {
-				dst = appendPart(dst, text, `"\(),`)
-			}
-			return err
-		})
-		return append(dst, ')'), err
-	}
-	k.json = func(dst, src []byte) ([]byte, error) {
-		start := len(dst)
-		dst = append(dst, '{')
-		err := each(src, func(i int, value []byte) (err error) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(append(dst, names[i]...), ':')
-			if value == nil {
-				dst = append(dst, "null"...)
-				return nil
-			}
-			var scratch []byte
-			if dst, err = fields[i].appendJSON(dst, value, &scratch); err == nil {
-				err = bounded(len(dst)-start, src)
-			}
-			return err
-		})
-		return append(dst, '}'), err
-	}
-	return k
+	return c.end()
+}
+
+func (r *record) text(dst, src []byte) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, '(')
+	err := r.each(src, func(i int, value []byte) error {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if value == nil {
+			return nil
+		}
+		text, err := r.fields[i].text(nil, value)
+		if err = cmp.Or(err, bounded(len(dst)-start+2*len(text), src)); err == nil {
+			dst = appendPart(dst, text, `"\(),`)
+		}
+		return err
+	})
+	return append(dst, ')'), err
+}
+
+func (r *record) json(dst, src []byte) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, '{')
+	err := r.each(src, func(i int, value []byte) (err error) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, r.names[i]...), ':')
+		if value == nil {
+			dst = append(dst, "null"...)
+			return nil
+		}
+		var scratch []byte
+		if dst, err = r.fields[i].appendJSON(dst, value, &scratch); err == nil {
+			err = bounded(len(dst)-start, src)
+		}
+		return err
+	})
+	return append(dst, '}'), err
 }
 
 // hstore is the codec of the extension's type; see contrib/hstore/hstore_io.c.
