@@ -33,7 +33,7 @@ func (s *ServerSource) Run(ctx context.Context, out *pipeline.Out) error {
 	w := &rowWriter{out: out}
 	s.Conn.ObserveWaits(out.ServerBegin, out.ServerEnd)
 	defer s.Conn.ObserveWaits(nil, nil)
-	if _, err := s.Conn.PgConn().CopyTo(ctx, w, s.SQL); err != nil {
+	if err := s.Conn.CopyOut(ctx, w, s.SQL); err != nil {
 		w.abort()
 		return err
 	}
@@ -54,6 +54,10 @@ type rowWriter struct {
 
 func (w *rowWriter) Write(p []byte) (int, error) {
 	n := len(p)
+	if b := w.block; b != nil && n <= b.Room() { // which a row is nearly always
+		b.Data = append(b.Data, p...)
+		return n, nil
+	}
 	if !w.started {
 		if len(p) < copyHeader || !bytes.HasPrefix(p, []byte(format.Signature)) {
 			return 0, errors.New("the server's COPY stream does not start with the signature of the binary format")
@@ -63,21 +67,17 @@ func (w *rowWriter) Write(p []byte) (int, error) {
 		}
 		w.started, p = true, p[copyHeader:]
 	}
-	if w.block != nil && len(p) > w.block.Room() {
-		if err := w.flush(); err != nil {
-			return 0, err
-		}
+	if err := w.flush(); err != nil {
+		return 0, err
 	}
-	if w.block == nil {
-		b, err := w.out.Get()
-		if err != nil {
-			return 0, err
-		}
-		if len(p) > b.Room() { // a row larger than a block gets what it needs, and no more
-			b.Data = make([]byte, 0, len(p))
-		}
-		w.block = b
+	b, err := w.out.Get()
+	if err != nil {
+		return 0, err
 	}
+	if len(p) > b.Room() { // a row larger than a block gets what it needs, and no more
+		b.Data = make([]byte, 0, len(p))
+	}
+	w.block = b
 	w.block.Data = append(w.block.Data, p...)
 	if len(w.block.Data) > pipeline.BlockSize { // it stays alone: a frame of the format holds several rows, or one long one
 		return n, w.flush()

@@ -1,7 +1,6 @@
 package pg
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -45,39 +44,15 @@ type Conn struct {
 	*pgx.Conn
 	Version  int    // server_version_num
 	Encoding string // server_encoding
-	waits    *waits
+	messages *messages
 	lifted   bool // timeouts, by the startup packet: what the database prefers cannot be seen any more
-}
-
-// waits tells an observer when a read from the server begins and ends.
-type waits struct {
-	begin, end func() // nil: nobody looks
-}
-
-// observedReader is the server's side of a session, read by the goroutine that uses the session.
-type observedReader struct {
-	io.Reader
-	waits *waits
-}
-
-func (r observedReader) Read(p []byte) (int, error) {
-	if r.waits.begin == nil {
-		return r.Reader.Read(p)
-	}
-	r.waits.begin()
-	defer r.waits.end()
-	return r.Reader.Read(p)
 }
 
 // Connect opens a session with settings that make its output independent of what the database, the role or the
 // environment prefer. When ctx ends during a later query, the server is asked to cancel it.
 func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 	config := dsn.Config.Copy()
-	observed := &waits{}
 	config.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
-	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		return pgproto3.NewFrontend(bufio.NewReaderSize(observedReader{r, observed}, readBuffer), w)
-	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, CancelRequestDelay: 0, DeadlineDelay: 5 * time.Second}
 	}
@@ -90,11 +65,11 @@ func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 		config.RuntimeParams["application_name"] = o.AppName
 	}
 	delete(config.RuntimeParams, "client_encoding")
-	c, err := connect(ctx, config, o, dsn, observed)
+	c, err := connect(ctx, config, o, dsn)
 	if err != nil && c != nil && (ConnectionLost(err) || State(err) == StateQueryCanceled) && ctx.Err() == nil {
 		// A timeout of the database is so short that nobody gets to lift it. The startup packet can, though poolers do not take that.
 		config.RuntimeParams["options"] = strings.TrimSpace(config.RuntimeParams["options"] + c.noTimeouts())
-		if c, err = connect(ctx, config, o, dsn, observed); c != nil {
+		if c, err = connect(ctx, config, o, dsn); c != nil {
 			c.lifted = true
 		}
 	}
@@ -105,12 +80,17 @@ func Connect(ctx context.Context, dsn *DSN, o Options) (*Conn, error) {
 }
 
 // connect opens a session. One that could be opened and not prepared is closed, and given with the error.
-func connect(ctx context.Context, config *pgx.ConnConfig, o Options, dsn *DSN, observed *waits) (*Conn, error) {
+func connect(ctx context.Context, config *pgx.ConnConfig, o Options, dsn *DSN) (*Conn, error) {
+	var in *messages
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		in = newMessages(r, readBuffer)
+		return pgproto3.NewFrontend(in, w)
+	}
 	raw, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, &ConnectError{Target: dsn.String(), User: config.User, Err: err}
 	}
-	c := &Conn{Conn: raw, waits: observed}
+	c := &Conn{Conn: raw, messages: in}
 	if err := c.prepare(ctx, o); err != nil {
 		c.Close()
 		return c, err
@@ -202,7 +182,7 @@ func (c *Conn) sessionSettings(o Options) string {
 
 // ObserveWaits lets begin and end be called around every read from the server, by the goroutine that uses the session, until it is called with
 // nils. A read brings 8 to 256 KiB, so this is per block and not per row.
-func (c *Conn) ObserveWaits(begin, end func()) { c.waits.begin, c.waits.end = begin, end }
+func (c *Conn) ObserveWaits(begin, end func()) { c.messages.begin, c.messages.end = begin, end }
 
 // Exec runs statements that give no rows, through the simple protocol.
 func (c *Conn) Exec(ctx context.Context, sql string) error {
