@@ -127,6 +127,10 @@ func FuzzWalker(f *testing.F) {
 	f.Add(2, append(bytes.Clone(rows), trailer...), []byte{3, 1, 7})
 	f.Add(2, append(bytes.Clone(rows), 0, 2, 0, 0, 0, 1), []byte{1})
 	f.Add(0, []byte{0, 0, 0, 0, 0xff, 0xff, 0}, []byte{255})
+	wide := appendRow(nil, "a", "bc", null, "d", "efg", "", "h", "i", "j") // as long as those of the row before, and not
+	wide = appendRow(appendRow(appendRow(wide, "k", "lm", null, "n", "opq", "", "r", "s", "t"), null, "uv", "", "w", "xyz", "", "h", "ij", ""), null, "kl", "", "m", "no", null, "p", "q", "r")
+	f.Add(9, append(bytes.Clone(wide), trailer...), []byte{40, 3})
+	f.Add(9, append(wide, 0, 9, 0, 0, 0, 1, 'a', 0xff, 0xff, 0xff, 0xfe), []byte{17})
 	f.Add(1, []byte{0, 1, 0x40, 0, 0, 0}, []byte{})
 	f.Fuzz(func(t *testing.T, columns int, p, splits []byte) {
 		columns = max(0, min(columns, MaxColumns))

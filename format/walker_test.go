@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -68,6 +69,34 @@ func TestWalkInPieces(t *testing.T) {
 		w := NewWalker(3)
 		if err := walkSplit(w, p, []byte{byte(n)}); err != nil || w.Close() != nil || w.Totals() != want || !w.Ended() {
 			t.Errorf("pieces of %d: %v, %v, %v", n, w.Totals(), err, w.Close())
+		}
+	}
+}
+
+// TestWalkShapes walks rows of few shapes in a random order, which is what the walker guesses at, and damages the last one of some.
+func TestWalkShapes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	fields := []string{null, "", "a", "bc", "four", "eightlen"}
+	for range 2000 {
+		shapes := make([][]string, 1+rng.IntN(3))
+		columns := rng.IntN(14)
+		for i := range shapes {
+			shapes[i] = make([]string, columns)
+			for j := range shapes[i] {
+				shapes[i][j] = fields[rng.IntN(len(fields))]
+			}
+		}
+		var p []byte
+		for range rng.IntN(20) {
+			p = appendRow(p, shapes[rng.IntN(len(shapes))]...)
+		}
+		if len(p) > 0 && rng.IntN(2) == 0 {
+			p[len(p)-1-rng.IntN(min(len(p), 60))] ^= 1 << rng.IntN(8)
+		}
+		w := NewWalker(columns)
+		_, err := w.Walk(p)
+		if want, ended, damaged := naiveWalk(columns, p); w.Totals() != want || w.Ended() != ended || damaged != (err != nil) && !errors.Is(err, ErrLimit) {
+			t.Fatalf("%x: %v, %v, %v; want %v, %v, %v", p, w.Totals(), w.Ended(), err, want, ended, damaged)
 		}
 	}
 }
