@@ -123,19 +123,20 @@ func TestChosenExtensions(t *testing.T) {
 }
 
 func TestSections(t *testing.T) {
-	dsn := pgtest.DB(t, `CREATE TABLE a (x int PRIMARY KEY); INSERT INTO a VALUES (1)`)
+	// Without schema public: of a server before 15, a newer pg_dump dumps that with its privileges.
+	dsn := pgtest.DB(t, `DROP SCHEMA public; CREATE SCHEMA s; CREATE TABLE s.a (x int PRIMARY KEY); INSERT INTO s.a VALUES (1)`)
 	for what, c := range map[string]struct {
 		sections []string
 		pre      string
 		post     string
 		tables   int
 	}{
-		"pre-data":           {[]string{dump.PreData}, "TABLE", "", 0},
+		"pre-data":           {[]string{dump.PreData}, "SCHEMA TABLE", "", 0},
 		"post-data":          {[]string{dump.PostData}, "", "CONSTRAINT", 0},
-		"pre-data, data":     {[]string{dump.Data, dump.PreData}, "TABLE", "", 1},
+		"pre-data, data":     {[]string{dump.Data, dump.PreData}, "SCHEMA TABLE", "", 1},
 		"data, post-data":    {[]string{dump.Data, dump.PostData}, "", "CONSTRAINT", 1},
-		"pre-data post-data": {[]string{dump.PreData, dump.PostData}, "TABLE", "CONSTRAINT", 0},
-		"all":                {[]string{dump.PreData, dump.Data, dump.PostData}, "TABLE", "CONSTRAINT", 1},
+		"pre-data post-data": {[]string{dump.PreData, dump.PostData}, "SCHEMA TABLE", "CONSTRAINT", 0},
+		"all":                {[]string{dump.PreData, dump.Data, dump.PostData}, "SCHEMA TABLE", "CONSTRAINT", 1},
 	} {
 		o := options(t, dsn)
 		o.Sections = c.sections

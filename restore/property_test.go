@@ -43,11 +43,7 @@ func strangers(n int) string {
 }
 
 func anyType(t *testing.T, r *rand.Rand) {
-	version, err := strconv.Atoi(pgtest.SQL(t, pgtest.Cluster(t).DSN("postgres"), `SHOW server_version_num`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newGenerator(r, version)
+	g := newGenerator(r, pgtest.Version(t))
 	g.types(12)
 	tables := make([]*anyTable, 4)
 	var rows strings.Builder

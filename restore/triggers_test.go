@@ -75,9 +75,15 @@ func TestDisableTriggersAsAnOwner(t *testing.T) {
 	o := options(t, dir, target)
 	o.DSN.Config.User, o.DSN.Given["user"] = "trg_owner", "trg_owner"
 	o.DataOnly, o.DisableTriggers, o.NoJournal = true, true, true
-	refusal(t, o, "preflight A", "session_replication_role", "42501", `GRANT SET ON PARAMETER session_replication_role TO "trg_owner"`, "DISABLE TRIGGER USER")
+	grant := `GRANT SET ON PARAMETER session_replication_role TO "trg_owner"`
+	if pgtest.Version(t) < 150000 { // which has no such grant: the hint does not name it, and a superuser loads
+		refusal(t, o, "preflight A", "session_replication_role", "42501", "restore as a superuser; or, as the tables' owner, DISABLE TRIGGER USER")
+		grant = `ALTER ROLE trg_owner SUPERUSER`
+	} else {
+		refusal(t, o, "preflight A", "session_replication_role", "42501", grant, "DISABLE TRIGGER USER")
+	}
 	untouched(t, target, "a")
-	pgtest.SQL(t, target, `GRANT SET ON PARAMETER session_replication_role TO trg_owner`)
+	pgtest.SQL(t, target, grant)
 	wantGaps(t, mustRestore(t, o))
 	o.DataOnly = false
 	if _, err := restore.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--disable-triggers") {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes sure that the programs are there which the demo and the tests need: a
-# PostgreSQL server (15 or later) with its client, zstd and xxh128sum. What is
+# PostgreSQL server (14 or later) with its client, zstd and xxh128sum. What is
 # missing is installed with apt-get when there is one and we may use it; elsewhere
 # this says what to install.
 set -euo pipefail
 
-min_major=15
+min_major=14
 
 # bindir prints the folder of the server's programs, the newest major that is good enough.
 bindir() {

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,6 +187,16 @@ func TrySQL(t testing.TB, dsn, sql string) (string, error) {
 		return stdout.String(), fmt.Errorf("psql: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
+}
+
+// Version is server_version_num of the shared cluster, 150018 for 15.18: for tests of what only some majors have.
+func Version(t testing.TB) int {
+	t.Helper()
+	n, err := strconv.Atoi(SQL(t, Cluster(t).DSN("postgres"), "SHOW server_version_num"))
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	return n
 }
 
 // psql finds the client beside the server's programs, else in PATH.
