@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/dirlock"
 	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pipeline"
@@ -140,12 +141,12 @@ func (l *Live) archive(ctx context.Context) error {
 	if o.DataOnly && l.job.plan.largeObjs == 0 {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "pghaul-migrate-") // with mode 0700
+	temp, err := dirlock.NewTemp("migrate")
 	if err != nil {
 		return err
 	}
-	l.files = &folder{path: dir, made: true}
-	if l.files.root, err = os.OpenRoot(dir); err != nil {
+	l.files = &folder{path: temp.Path(), made: true, lock: temp}
+	if l.files.root, err = os.OpenRoot(temp.Path()); err != nil {
 		return err
 	}
 	l.job.folder = l.files
@@ -345,5 +346,5 @@ func (l *Live) Discard() error {
 	if l.files == nil || l.files.path == "" {
 		return nil
 	}
-	return os.RemoveAll(l.files.path)
+	return l.files.lock.Close() // which removes it
 }

@@ -47,7 +47,7 @@ var rules = map[string]rule{
 	"internal/progress": {ours: []string{"internal/pipeline"}},
 	// The only home of SQL text about catalogs. Of format it takes the words for types and samples.
 	"internal/pg":               {ours: []string{"format", "internal/pgtools"}, others: []string{pgx}},
-	"internal/pgtools":          {},
+	"internal/pgtools":          {ours: []string{"internal/dirlock"}},
 	"internal/pgcluster":        {},
 	"internal/netfault":         {}, // for tests
 	"internal/pgcluster/pgtest": {ours: []string{"internal/pgcluster"}},
@@ -57,7 +57,7 @@ var rules = map[string]rule{
 	"internal/flow": {ours: []string{"format", "internal/convert", "internal/pipeline", "internal/pg"}, others: []string{pgx}},
 
 	"dump":    {ours: append([]string{"internal/dirlock"}, engine...), others: []string{pgx, xxh3, sync}},
-	"restore": {ours: engine, others: []string{pgx, xxh3, sync}},
+	"restore": {ours: append([]string{"internal/dirlock"}, engine...), others: []string{pgx, xxh3, sync}},
 
 	// Writes the licences of others into NOTICES.md.
 	"internal/notices": {},
@@ -99,6 +99,7 @@ var rules = map[string]rule{
 	"cmd/pghaul": {
 		ours: slices.Concat(engine, []string{"dump", "restore", "tui"}, []string{
 			"internal/demo",
+			"internal/dirlock",
 			"internal/workbench",
 			"internal/filter",
 			"internal/notify",

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bytehaul/pghaul/internal/dirlock"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
 )
@@ -147,19 +149,17 @@ func (j *job) runRestore(ctx context.Context, tools *pgtools.Tools, list string,
 
 // writeList writes a list of entries for pg_restore -L.
 func writeList(list string) (path string, remove func(), err error) {
-	f, err := os.CreateTemp("", "pghaul-list-")
+	temp, err := dirlock.NewTemp("list")
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.Remove(f.Name()) } // a temporary file
-	if _, err = f.WriteString(list); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
+	remove = func() { _ = temp.Close() } // what is left of it the next run sweeps
+	path = filepath.Join(temp.Path(), "list")
+	if err := os.WriteFile(path, []byte(list), 0o600); err != nil {
 		remove()
 		return "", nil, err
 	}
-	return f.Name(), remove, nil
+	return path, remove, nil
 }
 
 // duplicateStates say of a CREATE that the thing is there: on a resumed restore, and for what was only taken along, that is no failure.

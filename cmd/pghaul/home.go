@@ -33,6 +33,7 @@ func (a *app) home(c *cobra.Command, l *look) error {
 		fmt.Fprintf(a.stderr, "pghaul: what was remembered is left aside: %s\n", show.Line(err.Error()))
 	}
 	_ = sched.Batch() // faster with it, right without
+	a.sweep(false)
 	habits, defaults, err := a.habits(c.Root())
 	if err != nil {
 		return err

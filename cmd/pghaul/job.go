@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/bytehaul/pghaul/internal/control"
+	"github.com/bytehaul/pghaul/internal/dirlock"
 	"github.com/bytehaul/pghaul/internal/hint"
 	"github.com/bytehaul/pghaul/internal/notify"
 	"github.com/bytehaul/pghaul/internal/progress"
@@ -83,11 +84,26 @@ func (a *app) work(ctx context.Context, j *jobFlags, k *task) error {
 	if warning := sched.Batch(); warning != nil && a.verbose {
 		fmt.Fprintf(a.stderr, "pghaul: not scheduled as batch work, which is slower: %v\n", warning)
 	}
+	a.sweep(a.verbose && j.progress != "json")
 	a.atEnd(j, k.tracker)
 	if j.progress == "tui" {
 		return a.workOnScreen(ctx, j, k)
 	}
 	return a.workInLines(ctx, a.progressMode(j.progress), k)
+}
+
+// sweep removes what runs that were killed have left of temporary folders, password files among them. Who cannot is no reason to do no job.
+func (a *app) sweep(tell bool) {
+	removed, err := dirlock.Sweep()
+	if !tell {
+		return
+	}
+	for _, path := range removed {
+		fmt.Fprintf(a.stderr, "pghaul: removed %s, which a killed run has left\n", show.Text(path))
+	}
+	if err != nil {
+		fmt.Fprintf(a.stderr, "pghaul: what killed runs have left is not all removed: %s\n", show.Line(err.Error()))
+	}
 }
 
 // workInLines runs a job under an observer that writes lines, or a bar.

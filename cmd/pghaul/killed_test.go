@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -38,10 +39,10 @@ func TestKilledMigrate(t *testing.T) {
 		"matviews":           journal + `EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'REFRESH%')`,
 	} {
 		t.Run(moment, func(t *testing.T) {
-			target := pgtest.DB(t)
+			target, temp := pgtest.DB(t), t.TempDir()
 			run := func(more ...string) (*exec.Cmd, *bytes.Buffer) {
 				c := exec.Command(path, append([]string{"migrate", "--yes", "-q", "--segment-size", "1MB", databaseOf(t, source), databaseOf(t, target)}, more...)...)
-				c.Env = append(withServerEnv(t), "TMPDIR="+t.TempDir())
+				c.Env = append(withServerEnv(t), "TMPDIR="+temp)
 				var b bytes.Buffer
 				c.Stdout, c.Stderr = &b, &b
 				if err := c.Start(); err != nil {
@@ -66,6 +67,9 @@ func TestKilledMigrate(t *testing.T) {
 			awaitGone(t, target)
 			if c, out = run(resume...); c.Wait() != nil {
 				t.Fatalf("%v\n%s", c.ProcessState, out)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("of the killed one and the other is left %v, %v", left, err)
 			}
 			if got := pgtest.SQL(t, target, killableState); got != want {
 				t.Errorf("source\n%s\ntarget\n%s", want, got)

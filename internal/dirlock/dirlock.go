@@ -1,4 +1,5 @@
 // Package dirlock keeps two programs from working in one folder: two dumps from writing into it, and a prune from removing what a dump is writing.
+// A temporary folder with such a lock ([Temp]) tells those of living programs from what killed ones have left ([Sweep]).
 package dirlock
 
 import (

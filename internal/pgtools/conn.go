@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bytehaul/pghaul/internal/dirlock"
 )
 
 // Conn says which database a program connects to. The zero value: to none, which is
@@ -120,15 +122,15 @@ func (c Conn) writePassFile() (path string, remove func() error, err error) {
 	if err != nil {
 		return "", remove, err
 	}
-	dir, err := os.MkdirTemp("", "pghaul-pass-") // 0700
+	temp, err := dirlock.NewTemp("pass")
 	if err != nil {
 		return "", remove, err
 	}
-	path = filepath.Join(dir, "pgpass")
+	path = filepath.Join(temp.Path(), "pgpass")
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-		return "", remove, errors.Join(err, os.RemoveAll(dir))
+		return "", remove, errors.Join(err, temp.Close())
 	}
-	return path, func() error { return os.RemoveAll(dir) }, nil
+	return path, temp.Close, nil
 }
 
 // keptVariables of libpq say how to authenticate and encrypt, not where to go. All
