@@ -56,6 +56,19 @@ func (p parts) matviews() bool {
 	return p.rows && !p.pre
 }
 
+// withoutRows names what is restored when that is no rows; else it is empty.
+func (p parts) withoutRows() string {
+	switch {
+	case p.rows:
+		return ""
+	case !p.sequences:
+		return "definitions"
+	case !p.definitions():
+		return "sequences"
+	}
+	return "definitions and sequences"
+}
+
 // String identifies the parts, so that a resumed restore does the same.
 func (p parts) String() string {
 	if p.pre == p.post && p.rows == p.sequences {

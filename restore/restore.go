@@ -81,6 +81,7 @@ type Summary struct {
 	Gaps     []Gap
 	Warnings []string
 	Stopped  string // phase after which Options.StopAfter ended the restore; empty: it went to its end
+	Alone    string // what was asked for without rows: "definitions", "sequences", or both; empty: rows are among it
 	Again    bool   // with Stopped, of a migrate: not all that must be of one snapshot is there, and --resume copies it again
 }
 

@@ -114,7 +114,7 @@ func openJob(o Options) (*job, error) {
 		j.origin = j.folder
 	}
 	j.m = j.origin.Manifest()
-	j.sum = &Summary{Manifest: j.m}
+	j.sum = &Summary{Manifest: j.m, Alone: j.o.parts.withoutRows()}
 	if !o.NoJournal {
 		j.journal = newJournal(o.JournalSchema, j.m.DumpID)
 		j.journal.live, j.journal.snapshot = j.live(), j.origin.Snapshot()

@@ -120,6 +120,11 @@ func (p *Program) update(m tea.Msg) tea.Cmd {
 		return p.push(m.screen)
 	case backMsg:
 		return p.back()
+	case leaveMsg:
+		if len(p.stack) > 2 {
+			p.stack = p.stack[:len(p.stack)-1]
+		}
+		return p.back()
 	case askMsg:
 		m.dialog.input = Input{Text: m.dialog.Text, Secret: m.dialog.Secret}
 		p.dialog = m.dialog

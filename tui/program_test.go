@@ -2,12 +2,14 @@ package tui_test
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/bytehaul/pghaul/internal/progress"
@@ -202,6 +204,37 @@ func TestEndShowsTheReport(t *testing.T) {
 		t.Error("q does not end the program")
 	}
 }
+
+// One esc leaves the report and its run screen, to where the job was started from; l shows the job's tables and log.
+func TestReportIsLeftAtOnce(t *testing.T) {
+	j := screens.Restore()
+	o := screens.RunOf(j, screens.RestorePhases)
+	o.Ended = func() tui.Ended { return screens.EndOf(j, 1) }
+	s := screens.Play(tui.Options{Screen: beneath{o}}, j, 80, 24)
+	s.Wait(30 * time.Second)
+	j.Finish(nil)
+	s.Wait(time.Second)
+	sees(t, s, "incomplete: the rows are there", "l tables and log")
+	s.Press("l")
+	s.Wait(time.Second)
+	sees(t, s, "✓ done", "w report")
+	s.Press("w")
+	sees(t, s, "incomplete: the rows are there")
+	s.Press("esc")
+	sees(t, s, "the first screen")
+	if s.Left {
+		t.Error("the program has ended")
+	}
+}
+
+// beneath is a screen that starts a job.
+type beneath struct{ run tui.RunOptions }
+
+func (b beneath) Init(*tui.Env) tea.Cmd    { return tui.Push(tui.NewRun(b.run)) }
+func (b beneath) Title() string            { return "beneath" }
+func (b beneath) Keys() []key.Binding      { return nil }
+func (b beneath) Update(tea.Msg) tea.Cmd   { return nil }
+func (b beneath) View(width, _ int) string { return fmt.Sprintf("%-*s", width, "the first screen") }
 
 // A question that the job's end has made pointless goes with it.
 func TestEndClosesTheQuestion(t *testing.T) {

@@ -21,7 +21,8 @@ func NewReport(end Ended) Screen { return &reportScreen{end: end} }
 type reportScreen struct {
 	env   *Env
 	end   Ended
-	at    int // first visible line
+	ofRun bool // the run screen of the job lies beneath
+	at    int  // first visible line
 	lines []string
 	width int // that lines were made for
 }
@@ -39,8 +40,14 @@ func (s *reportScreen) Title() string { return "the report" }
 // Keys implements Screen.
 func (s *reportScreen) Keys() []key.Binding {
 	k := s.env.Keys
+	if s.ofRun {
+		return append([]key.Binding{k.Write, As(k.Log, "tables and log"), k.Back, k.Quit}, k.moving()...)
+	}
 	return append([]key.Binding{k.Write, k.Back, k.Quit}, k.moving()...)
 }
+
+// Captures implements Capturer: who leaves the report leaves the job, which has ended.
+func (s *reportScreen) Captures(m tea.KeyMsg) bool { return s.ofRun && Pressed(m, s.env.Keys.Back) }
 
 // Update implements Screen.
 func (s *reportScreen) Update(m tea.Msg) tea.Cmd {
@@ -56,8 +63,13 @@ func (s *reportScreen) Update(m tea.Msg) tea.Cmd {
 			s.at++
 		}
 	case tea.KeyMsg:
-		if Pressed(m, k.Write) {
+		switch {
+		case Pressed(m, k.Write):
 			return s.askPath(s.fileName())
+		case s.ofRun && Pressed(m, k.Back):
+			return send(leaveMsg{})
+		case s.ofRun && Pressed(m, k.Log):
+			return Back()
 		}
 		s.at = scrolled(k, m, s.at, 1, page, len(s.lines))
 	}

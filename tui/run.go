@@ -103,7 +103,7 @@ func (r *run) Update(m tea.Msg) tea.Cmd {
 		return r.look()
 	case endedMsg:
 		if m.of == r {
-			return Push(NewReport(r.whole(m.end)))
+			return Push(&reportScreen{end: r.whole(m.end), ofRun: true})
 		}
 	case tea.WindowSizeMsg:
 		r.said = 0

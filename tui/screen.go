@@ -52,6 +52,7 @@ type (
 	pushMsg    struct{ screen Screen }
 	replaceMsg struct{ screen Screen }
 	backMsg    struct{}
+	leaveMsg   struct{} // a job's report: its run screen beneath closes with it, where there is another one beneath that
 	askMsg     struct{ dialog *Dialog }
 	toastMsg   struct {
 		text string

@@ -56,6 +56,9 @@ func (a *app) catCommand() *cobra.Command {
 }
 
 func (a *app) cat(k *catFlags, path string) error {
+	if err := checkInput(path); err != nil {
+		return err
+	}
 	in := a.stdin
 	if path != "-" {
 		f, err := os.Open(path)

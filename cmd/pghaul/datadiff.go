@@ -27,8 +27,9 @@ func (a *app) dataDiff(c *cobra.Command, d *diffFlags, args []string) (err error
 	if len(args) != 2 {
 		return usagef("diff --data: missing SRC and DST, the databases to compare").hint("see \"%s --help\"", c.CommandPath())
 	}
-	from := dump.Options{DataOnly: true, SegmentSize: defaultSegment, Balance: true, LargeObjects: new(bool), Jobs: d.job.jobs, Tool: tool(), Tables: d.o.Tables, ExcludeTables: d.o.ExcludeTables,
+	from := dump.Options{DataOnly: true, SegmentSize: defaultSegment, LargeObjects: new(bool), Jobs: d.job.jobs, Tool: tool(), Tables: d.o.Tables, ExcludeTables: d.o.ExcludeTables,
 		Schemas: d.o.Schemas, ExcludeSchemas: d.o.ExcludeSchemas, ExcludeTableData: d.o.ExcludeTableData, StrictNames: d.o.StrictNames}
+	balance(&from, false)
 	if err := a.readFilters(d.filters, func(r filter.Rule) string { return filterDump(&from, r) }); err != nil {
 		return err
 	}

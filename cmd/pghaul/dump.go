@@ -356,6 +356,12 @@ func checkSegmentSize(c *cobra.Command, o *dump.Options) error {
 	if o.SegmentSize != 0 && o.SegmentSize < 64<<10 {
 		return usagef("option --segment-size: %s is too small", formatSize(o.SegmentSize)).hint("64kB or more, or 0 to never split a table")
 	}
-	o.Balance = !c.Flags().Changed("segment-size")
+	balance(o, c.Flags().Changed("segment-size"))
 	return nil
 }
+
+// balance lets the plan cut a large table finer than the segment size, so that no connection waits for another, unless somebody has asked for that size.
+func balance(o *dump.Options, asked bool) { o.Balance = !asked }
+
+// asksForSize tells whether options that come from no command line ask for a segment size: what [equivalent] writes as --segment-size.
+func asksForSize(o *dump.Options) bool { return o.SegmentSize != defaultSegment }

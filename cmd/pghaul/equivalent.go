@@ -45,7 +45,7 @@ func equivalent(o tui.JobOptions) string {
 	}
 	words = append(words, "-j", strconv.Itoa(jobs))
 	if o.Kind != "restore" {
-		flag(from.SegmentSize != defaultSegment, "--segment-size", formatSize(from.SegmentSize))
+		flag(asksForSize(from), "--segment-size", formatSize(from.SegmentSize))
 	}
 	flag(to.Create, "--create")
 	flag(to.Resume, "--resume")

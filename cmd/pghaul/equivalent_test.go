@@ -54,7 +54,7 @@ func TestEquivalentCommand(t *testing.T) {
 			t.Fatalf("%q: %v", words, err)
 		}
 		if got.Dir != o.From.Dir || got.Jobs != o.From.Jobs || got.SegmentSize != o.From.SegmentSize || got.Compression != o.From.Compression || !reflect.DeepEqual(got.Tables, o.From.Tables) ||
-			!reflect.DeepEqual(got.ExcludeTables, o.From.ExcludeTables) || !reflect.DeepEqual(got.DSN.Given, o.From.DSN.Given) {
+			got.Balance != dumpFromHome(o.From).Balance || !reflect.DeepEqual(got.ExcludeTables, o.From.ExcludeTables) || !reflect.DeepEqual(got.DSN.Given, o.From.DSN.Given) {
 			t.Errorf("%q becomes %+v", words, got)
 		}
 	}

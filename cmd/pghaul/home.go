@@ -120,9 +120,16 @@ func (h *homeJobs) notify(ctx context.Context, j *homeJob, kind string) {
 	}
 }
 
+// dumpFromHome gives the options of a dump, or of a migrate's source, what the command line that does the same would give them.
+func dumpFromHome(o dump.Options) dump.Options {
+	o.Tool = tool()
+	balance(&o, asksForSize(&o))
+	return o
+}
+
 // Dump implements [tui.Jobs].
 func (h *homeJobs) Dump(o dump.Options) tui.RunOptions {
-	o.Tool = tool()
+	o = dumpFromHome(o)
 	var sum *dump.Summary
 	k := h.app.dumpTask(o, &sum)
 	return h.start(k, workbench.Job{Kind: "dump", Source: o.DSN.String(), Target: o.Dir}, func(err error) error {
@@ -176,7 +183,7 @@ func (h *homeJobs) Restore(o restore.Options) tui.RunOptions {
 // Migrate implements [tui.Jobs].
 func (h *homeJobs) Migrate(from dump.Options, to restore.Options, gates bool) tui.RunOptions {
 	m := &migrateFlags{job: newJobFlags(), from: from, to: to, yes: !gates}
-	m.from.Tool, m.to.Tool = tool(), tool()
+	m.from, m.to.Tool = dumpFromHome(from), tool()
 	var sum *restore.Summary
 	k := h.app.migrateTask(m, &sum)
 	do := k.do

@@ -47,11 +47,10 @@ func backup(s *screenTest, dir, database string) {
 	s.sees("dumped ")
 }
 
-// toHome leaves the report and the run screen of a job.
+// toHome leaves the report of a job, and with it the job's run screen.
 func (s *screenTest) toHome() {
 	s.t.Helper()
 	s.back("dumped ")
-	s.types(escape)
 	s.sees("Verify", "Inspect")
 }
 

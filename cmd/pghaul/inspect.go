@@ -42,6 +42,9 @@ func (a *app) inspect(path string, asJSON bool) error {
 	if path == "-" {
 		return a.inspectFile(a.stdin, nil, asJSON)
 	}
+	if err := checkInput(path); err != nil {
+		return err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,6 +112,9 @@ func isSingle(path string) bool {
 func (a *app) openSingle(c *cobra.Command, path string) (*restore.File, error) {
 	if !isSingle(path) {
 		return nil, nil
+	}
+	if err := checkInput(path); err != nil {
+		return nil, err
 	}
 	if path == "-" && isTerminal(a.stdin) {
 		return nil, usagef("standard input is a terminal, and no data file").hint("give a file, or a stream from a pipe")
@@ -225,6 +229,8 @@ func loadReport(t *progress.Tracker, sum *restore.Summary, database, did, id str
 	}
 	r.Outcome = fmt.Sprintf("%s %s into %s in %s s%s", did, show.Plural(sum.Rows, "row", "rows"), show.Text(database), seconds(r.Progress.Elapsed), proven)
 	switch {
+	case sum.Alone != "":
+		r.Outcome = outcomeWithoutRows(sum, database, did, r.Progress.Elapsed)
 	case sum.Stopped != "":
 		r.Outcome = fmt.Sprintf("incomplete: stopped after phase %s, as asked; %s in %s", sum.Stopped, show.Plural(sum.Rows, "row", "rows"), show.Text(database))
 	case len(sum.Gaps) > 0:
@@ -232,6 +238,17 @@ func loadReport(t *progress.Tracker, sum *restore.Summary, database, did, id str
 			show.Plural(int64(len(sum.Gaps)), "object", "objects"))
 	}
 	return r
+}
+
+// outcomeWithoutRows is the outcome of what was asked to restore no rows.
+func outcomeWithoutRows(sum *restore.Summary, database, did string, took time.Duration) string {
+	switch {
+	case sum.Stopped != "":
+		return fmt.Sprintf("incomplete: stopped after phase %s, as asked; no rows were asked for", sum.Stopped)
+	case len(sum.Gaps) > 0:
+		return fmt.Sprintf("incomplete: %s alone, without rows, are in %s, but %s could not be made", sum.Alone, show.Text(database), show.Plural(int64(len(sum.Gaps)), "object", "objects"))
+	}
+	return fmt.Sprintf("%s %s alone, without rows, into %s in %s s", did, sum.Alone, show.Text(database), seconds(took))
 }
 
 // goOnHint says how a restore that is not complete becomes so.

@@ -51,6 +51,11 @@ func (a *app) salvage(c *cobra.Command, o salvage.Options, asJSON bool) error {
 	if o.Path == "-" {
 		return usagef("salvage: a damaged file is read twice, and standard input can't be").hint("write it to a file first")
 	}
+	for _, path := range []string{o.Path, o.HeaderFrom} {
+		if isNamedPipe(path) {
+			return usagef("%s is a named pipe, and no file", show.Text(path)).hint("write what comes through it to a file first")
+		}
+	}
 	r, err := salvage.Run(c.Context(), o)
 	if err != nil {
 		return err

@@ -29,6 +29,9 @@ func (a *app) verifyCommand() *cobra.Command {
 			"  pghaul verify shop-2026-11-30 --against \"service=standby dbname=shop\" --data-only --dry-load\n" +
 			"  pghaul verify shop-2026-11-30 --against shop_copy --rehearse",
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkInput(args[0]); err != nil {
+				return err
+			}
 			if v.asked(c) {
 				return a.check(c, v, args[0])
 			}
