@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -409,15 +410,7 @@ func (p *plan) cutSegments(o *Options, version int) {
 		}
 		p.segments = append(p.segments, t.segments...)
 	}
-	slices.SortStableFunc(p.segments, func(a, b *segment) int {
-		switch {
-		case a.bytes > b.bytes:
-			return -1
-		case a.bytes < b.bytes:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(p.segments, func(a, b *segment) int { return cmp.Compare(b.bytes, a.bytes) })
 }
 
 // bytes is the size of heap and TOAST when the plan was made.

@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -18,14 +19,7 @@ func (j *job) sequences(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var oids []uint32
-		for _, t := range found {
-			oids = append(oids, t.OID)
-			if t.Root != 0 {
-				oids = append(oids, t.Root)
-			}
-		}
-		owned, err := j.leader.OwnedSequences(ctx, oids)
+		owned, err := j.leader.OwnedSequences(ctx, withRoots(maps.Values(found)))
 		if err != nil {
 			return err
 		}

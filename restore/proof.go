@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +142,7 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 			g.want = g.want.Add(want)
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b *proofGroup) int { return int(min(1, max(-1, b.want.Length-a.want.Length))) })
+	slices.SortStableFunc(groups, func(a, b *proofGroup) int { return cmp.Compare(b.want.Length, a.want.Length) })
 	return groups, nil
 }
 

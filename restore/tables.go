@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/bytehaul/pghaul/internal/pg"
@@ -282,4 +283,15 @@ func (j *job) targets() []*pg.Target {
 		}
 	}
 	return list
+}
+
+// withRoots gives the OIDs of tables, and of the roots of their partition trees.
+func withRoots(targets iter.Seq[*pg.Target]) (oids []uint32) {
+	for t := range targets {
+		oids = append(oids, t.OID)
+		if t.Root != 0 {
+			oids = append(oids, t.Root)
+		}
+	}
+	return oids
 }

@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bytehaul/pghaul/internal/pg"
 )
@@ -28,14 +29,7 @@ func (j *job) disableTriggers(ctx context.Context, f *findings) error {
 
 // checkKeys looks whether foreign keys that did not see the rows hold: they call themselves valid. One that does not is a gap.
 func (j *job) checkKeys(ctx context.Context) error {
-	var oids []uint32
-	for _, t := range j.targets() {
-		oids = append(oids, t.OID)
-		if t.Root != 0 {
-			oids = append(oids, t.Root)
-		}
-	}
-	keys, err := j.leader.KeyChecks(ctx, oids)
+	keys, err := j.leader.KeyChecks(ctx, withRoots(slices.Values(j.targets())))
 	if err != nil {
 		return err
 	}

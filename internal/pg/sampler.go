@@ -266,17 +266,22 @@ func (c *Conn) evaluate(ctx context.Context, e expression, carry Carry, isArray 
 	if carry.Carried == format.CarriedText {
 		value = OutSQL("v.x", carry.Cast, isArray)
 	}
-	rows, err := c.Query(ctx, `SELECT `+value+`, pg_catalog.convert_to(`+textOf(value, carry)+`, 'UTF8') FROM (SELECT `+e.sql+` AS x) v`,
-		pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode})
+	err := c.sample(ctx, &s, `SELECT `+value+`, pg_catalog.convert_to(`+textOf(value, carry)+`, 'UTF8') FROM (SELECT `+e.sql+` AS x) v`)
+	return s, err
+}
+
+// sample reads bytes and text of a sample: the two columns of the one row that a query gives.
+func (c *Conn) sample(ctx context.Context, s *format.Sample, sql string) error {
+	rows, err := c.Query(ctx, sql, pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode})
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		raw := rows.RawValues()
 		s.Bytes, s.Text = bytes.Clone(raw[0]), string(raw[1])
 	}
-	return s, rows.Err()
+	return rows.Err()
 }
 
 func textOf(value string, carry Carry) string {

@@ -135,17 +135,8 @@ func (c *Conn) receive(ctx context.Context, t format.Type, value []byte) (got fo
 	if c.Encoding == "SQL_ASCII" {
 		to = c.Encoding // its texts are bytes of any encoding
 	}
-	rows, err := c.Query(ctx, `SELECT v, pg_catalog.convert_to(v::text, '`+to+`') FROM pg_temp.pghaul_sample`,
-		pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode})
-	if err != nil {
-		return got, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		raw := rows.RawValues()
-		got.Bytes, got.Text = bytes.Clone(raw[0]), string(raw[1])
-	}
-	return got, rows.Err()
+	err = c.sample(ctx, &got, `SELECT v, pg_catalog.convert_to(v::text, '`+to+`') FROM pg_temp.pghaul_sample`)
+	return got, err
 }
 
 // copyOfOneValue is a whole COPY stream of one row with one field.

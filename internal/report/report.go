@@ -2,6 +2,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,15 +127,7 @@ func largest(all []progress.TableReport) (named []progress.TableReport, rest pro
 		return all, rest
 	}
 	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b progress.TableReport) int {
-		switch {
-		case a.Bytes > b.Bytes:
-			return -1
-		case a.Bytes < b.Bytes:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b progress.TableReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	for i := range order {
 		t := &order[i]
 		if i < topTables || t.Err != nil || t.Proof == progress.Mismatch || t.Proof == progress.NotProven {

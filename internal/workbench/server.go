@@ -39,19 +39,26 @@ func (s *Server) May() string {
 
 // Ask connects and asks who and what is there.
 func Ask(ctx context.Context, dsn *pg.DSN) (*Server, error) {
+	return asked(ctx, dsn, func(ctx context.Context, c *pg.Conn) (_ *Server, err error) {
+		s := &Server{Encoding: c.Encoding, Database: dsn.Config.Database, Version: fmt.Sprintf("%d.%d", c.Version/10000, c.Version%10000)}
+		if s.Role, err = c.RoleInfo(ctx); err != nil {
+			return nil, err
+		}
+		s.Databases, err = c.Databases(ctx)
+		return s, err
+	})
+}
+
+// asked is what a question gets for an answer, over a session of its own and within Limit.
+func asked[T any](ctx context.Context, dsn *pg.DSN, question func(context.Context, *pg.Conn) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
 	c, err := pg.Connect(ctx, dsn, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	defer c.Close()
-	s := &Server{Encoding: c.Encoding, Database: dsn.Config.Database, Version: fmt.Sprintf("%d.%d", c.Version/10000, c.Version%10000)}
-	if s.Role, err = c.RoleInfo(ctx); err != nil {
-		return nil, err
-	}
-	s.Databases, err = c.Databases(ctx)
-	return s, err
+	return question(ctx, c)
 }
 
 // WrongPassword tells errors that another password may cure.
@@ -65,14 +72,7 @@ func WrongPassword(err error) bool {
 
 // Tables lists a database's relations, with what a dump would do with them.
 func Tables(ctx context.Context, dsn *pg.DSN) ([]dump.Surveyed, error) {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	c, err := pg.Connect(ctx, dsn, pg.Options{Purpose: pg.ForCatalog, AppName: appName})
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	return dump.Survey(ctx, c)
+	return asked(ctx, dsn, dump.Survey)
 }
 
 // Estimate is how long a job of so many bytes may take, and what that rests on.
