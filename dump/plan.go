@@ -1,7 +1,6 @@
 package dump
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,8 +32,10 @@ type segment struct {
 	table *table
 	no    int // from 1
 	pages *format.CTIDRange
-	bytes int64 // of heap and TOAST, about: the largest go first
+	bytes int64 // of heap and TOAST, about
 	path  string
+
+	effort float64 // see flow.Effort: those that take longest go first
 
 	done format.ManifestSegment // when it is finished
 }
@@ -43,7 +44,7 @@ type segment struct {
 type plan struct {
 	source     format.Source
 	tables     []*table
-	segments   []*segment // largest first
+	segments   []*segment // longest first
 	sequences  []format.Sequence
 	matviews   []format.MatView
 	extensions []format.Extension
@@ -388,62 +389,6 @@ func (p *plan) checkTypes(ctx context.Context, o *Options, conn *pg.Conn) (err e
 		return &Refused{Problems: problems}
 	}
 	return nil
-}
-
-// cutSegments splits large heaps by ranges of pages and puts the largest segments first.
-func (p *plan) cutSegments(o *Options, version int) {
-	slices.SortStableFunc(p.tables, func(a, b *table) int { return strings.Compare(a.rel.String(), b.rel.String()) })
-	var total int64
-	for _, t := range p.tables {
-		total += t.bytes()
-	}
-	for i, t := range p.tables {
-		size := t.bytes()
-		ranges := []*format.CTIDRange{nil}
-		if t.rel.Heap && version >= 140000 && t.condition == "" && !o.single() {
-			ranges = pageRanges(t.rel.Pages, size, o.segmentSize(size, total))
-		}
-		for no, pages := range ranges {
-			s := &segment{table: t, no: no + 1, pages: pages, bytes: size / int64(len(ranges))}
-			s.path = format.SegmentPath(i+1, t.rel.Schema, t.rel.Name, s.no, o.Compression)
-			t.segments = append(t.segments, s)
-		}
-		p.segments = append(p.segments, t.segments...)
-	}
-	slices.SortStableFunc(p.segments, func(a, b *segment) int { return cmp.Compare(b.bytes, a.bytes) })
-}
-
-// bytes is the size of heap and TOAST when the plan was made.
-func (t *table) bytes() int64 { return t.rel.Pages*pageSize + t.rel.ToastBytes }
-
-// A table that is more than one connection's share of the work is cut so that each connection gets several pieces of it, but into none smaller than this.
-const (
-	smallestShare   = 32 << 20 // bytes
-	piecesPerWorker = 4
-)
-
-// segmentSize is the size of the segments of a table of size bytes, out of total for all tables.
-func (o *Options) segmentSize(size, total int64) int64 {
-	jobs := int64(o.jobs())
-	if !o.Balance || o.SegmentSize <= 0 || jobs == 1 || size <= total/jobs {
-		return o.SegmentSize
-	}
-	return min(o.SegmentSize, max(smallestShare, size/(jobs*piecesPerWorker)))
-}
-
-// pageRanges cuts a heap of so many pages, with TOAST size bytes, into ranges of about segmentSize bytes. The last one is open-ended: rows that
-// are younger than the page count are invisible to the snapshot anyway.
-func pageRanges(pages, size, segmentSize int64) []*format.CTIDRange {
-	if segmentSize <= 0 || size <= segmentSize || pages < 2 {
-		return []*format.CTIDRange{nil}
-	}
-	n := min((size+segmentSize-1)/segmentSize, pages, maxSegments)
-	ranges := make([]*format.CTIDRange, n)
-	for i := range ranges {
-		ranges[i] = &format.CTIDRange{From: uint32(int64(i) * pages / n), To: uint32(int64(i+1) * pages / n)}
-	}
-	ranges[n-1].To = 0
-	return ranges
 }
 
 // leaveOut names what the dump does not hold.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/convert"
+	"github.com/bytehaul/pghaul/internal/flow"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/progress"
 )
@@ -31,7 +32,7 @@ type loadTable struct {
 
 	left    []int // segments that no worker has taken, guarded by the queue
 	running int
-	bytes   int64 // of what is left, for the queue
+	effort  float64 // of what is left, for the queue
 }
 
 // config tells that the table belongs to an extension, which fills it in part when it is made.
@@ -40,12 +41,22 @@ func (t *loadTable) config() bool { return t.entry.ExtensionConfig }
 // done tells that all segments are in.
 func (t *loadTable) done() bool { return len(t.left) == 0 && t.running == 0 }
 
-// bytesLeft counts what no worker has taken yet.
-func (t *loadTable) bytesLeft() (n int64) {
+// effortLeft sums up what no worker has taken yet.
+func (t *loadTable) effortLeft() (sum float64) {
 	for _, i := range t.left {
-		n += sizeOf(&t.entry.Segments[i])
+		sum += t.effortOf(i)
 	}
-	return n
+	return sum
+}
+
+// effortOf is what loading a segment costs. The rows of one that is not counted yet are its share of the table's.
+func (t *loadTable) effortOf(segment int) float64 {
+	s := &t.entry.Segments[segment]
+	rows := s.Rows
+	if !counted(s) {
+		rows = t.entry.Rows / int64(len(t.entry.Segments))
+	}
+	return flow.Effort(sizeOf(s), rows, len(t.entry.Columns))
 }
 
 // sizeOf gives the size of a segment, which is an estimate before it is counted.

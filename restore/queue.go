@@ -27,7 +27,7 @@ func newQueue(tables []*loadTable) *queue {
 	q := &queue{tables: tables, waits: map[*loadTable]int{}, children: map[*loadTable][]*loadTable{}}
 	q.change = sync.NewCond(&q.mu)
 	for _, t := range tables {
-		t.bytes = t.bytesLeft()
+		t.effort = t.effortLeft()
 		q.left += len(t.left)
 		for _, parent := range t.after {
 			if !parent.done() {
@@ -39,7 +39,7 @@ func newQueue(tables []*loadTable) *queue {
 			q.fresh = append(q.fresh, t)
 		}
 	}
-	slices.SortStableFunc(q.fresh, func(a, b *loadTable) int { return cmp.Compare(b.bytes, a.bytes) }) // which is a heap
+	slices.SortStableFunc(q.fresh, func(a, b *loadTable) int { return cmp.Compare(b.effort, a.effort) }) // which is a heap
 	return q
 }
 
@@ -78,7 +78,7 @@ func (q *queue) pick(last *loadTable) *loadTable {
 	if len(q.open) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(q.open, func(a, b *loadTable) int { return cmp.Compare(a.bytes, b.bytes) })
+	return slices.MaxFunc(q.open, func(a, b *loadTable) int { return cmp.Compare(a.effort, b.effort) })
 }
 
 // take takes the first segment that is left of a table somebody works on.
@@ -86,7 +86,7 @@ func (q *queue) take(t *loadTable) (segment int) {
 	segment = t.left[0]
 	t.left = t.left[1:]
 	t.running++
-	t.bytes -= sizeOf(&t.entry.Segments[segment])
+	t.effort -= t.effortOf(segment)
 	q.left--
 	if len(t.left) == 0 {
 		q.open = slices.DeleteFunc(q.open, func(o *loadTable) bool { return o == t })
@@ -121,7 +121,7 @@ type tableHeap []*loadTable
 
 // Len implements [heap.Interface], as do the others.
 func (h tableHeap) Len() int           { return len(h) }
-func (h tableHeap) Less(i, j int) bool { return h[i].bytes > h[j].bytes }
+func (h tableHeap) Less(i, j int) bool { return h[i].effort > h[j].effort }
 func (h tableHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
 // Push is for package heap.
