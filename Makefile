@@ -44,13 +44,13 @@ reproducible: ## two builds of the release binary, which must be the same bytes
 	./scripts/reproducible.sh
 
 bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
-	go run ./internal/bench -pghaul $(BIN)
+	go run ./internal/bench -pghaul $(BIN) $(BENCH) -write docs/benchmarks.md
 
 growth: setup build ## time and memory by connections, rows, columns and size of fields
-	go run ./internal/bench -pghaul $(BIN) -growth
+	go run ./internal/bench -pghaul $(BIN) -growth -write docs/benchmarks.md
 
 scale: setup build ## time and memory by the number of tables: TABLES=1000,10000,100000
-	go run ./internal/bench -pghaul $(BIN) -tables $(TABLES)
+	go run ./internal/bench -pghaul $(BIN) -tables $(TABLES) -write docs/reliability.md
 
 soak: setup build ## random databases under random faults, for SOAK=10m; SEED=N repeats a run
 	go run ./internal/soak -pghaul $(BIN) -for $(or $(SOAK),10m) -seed $(or $(SEED),0)

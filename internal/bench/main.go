@@ -4,6 +4,8 @@
 //	go run ./internal/bench -pghaul bin/pghaul -growth
 //	go run ./internal/bench -pghaul bin/pghaul -tables 1000,10000,100000
 //
+// With -write FILE each puts what it printed into a text, in the place of the last run's.
+//
 // It prints medians and ratios, and which limits are kept. Absolute times mean nothing beyond this machine and this run.
 package main
 
@@ -13,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bytehaul/pghaul/internal/pgcluster"
 	"github.com/bytehaul/pghaul/internal/yardstick"
@@ -34,19 +38,25 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "/var/tmp", "where the cluster and the dumps go")
 	only := flag.String("only", "", "some of "+strings.Join(groupNames(), ",")+": measure only that")
 	tables := flag.String("tables", "", "instead of all that: how a dump, its check and its restore grow with the number of tables, as in 1000,10000,100000")
+	write := flag.String("write", "", "put what is printed into this text too, in the place of the last run's")
 	growth := flag.Bool("growth", false, "instead of all that: how time and memory grow with connections, rows, columns and the size of fields")
 	flag.Parse()
 	if *only != "" {
 		b.only = strings.Split(*only, ",")
 	}
-	run := b.run
+	run, target := b.run, "bench"
 	switch {
 	case *tables != "":
-		run = func(ctx context.Context) error { return b.manyTables(ctx, *tables) }
+		run, target = func(ctx context.Context) error { return b.manyTables(ctx, *tables) }, "scale"
 	case *growth:
-		run = b.grow
+		run, target = b.grow, "growth"
 	}
-	if err := run(context.Background()); err != nil {
+	b.began, b.out = time.Now(), io.MultiWriter(os.Stdout, &b.said)
+	err := run(context.Background())
+	if err == nil && *write != "" {
+		err = b.document(*write, target)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -57,6 +67,10 @@ type bench struct {
 	only         []string
 	scale        float64
 	rounds, jobs int
+
+	began time.Time
+	out   io.Writer    // the terminal, and
+	said  bytes.Buffer // what is kept for a text
 
 	cluster *pgcluster.Cluster
 	work    string

@@ -111,8 +111,8 @@ var limits = []limit{
 }
 
 func (b *bench) print() {
-	fmt.Printf("scale %g, %d jobs, %d rounds, medians, PostgreSQL of %s\n\n", b.scale, b.jobs, b.rounds, b.cluster.BinDir())
-	fmt.Printf("%8s  %8s  %8s  %9s  %9s  %s\n", "wall s", "data s", "× floor", "client s", "RSS MiB", "what")
+	fmt.Fprintf(b.out, "scale %g, %d jobs, %d rounds, medians, PostgreSQL of %s\n\n", b.scale, b.jobs, b.rounds, b.cluster.BinDir())
+	fmt.Fprintf(b.out, "%8s  %8s  %8s  %9s  %9s  %s\n", "wall s", "data s", "× floor", "client s", "RSS MiB", "what")
 	floors := map[string]float64{}
 	for _, r := range b.results {
 		if r.floor {
@@ -133,24 +133,24 @@ func (b *bench) print() {
 		if r.stored > 0 {
 			line += fmt.Sprintf("  (%d MiB)", r.stored>>20)
 		}
-		fmt.Println(line)
+		fmt.Fprintln(b.out, line)
 	}
 	b.printLimits()
-	fmt.Printf("\nin the layout of pghaul bench, against pg_dump and pg_restore of -Z0:\n%s", b.layout())
+	fmt.Fprintf(b.out, "\nin the layout of pghaul bench, against pg_dump and pg_restore of -Z0:\n%s", b.layout())
 }
 
 // printLimits says which limits are kept. "client s" counts the clients alone; ratios of times are of medians.
 func (b *bench) printLimits() {
-	fmt.Printf("\n%6s  %6s  %-4s  %s\n", "limit", "now", "kept", "ratio")
+	fmt.Fprintf(b.out, "\n%6s  %6s  %-4s  %s\n", "limit", "now", "kept", "ratio")
 	for _, l := range limits {
 		now, ok := l.ratio(b)
 		switch {
 		case !ok:
-			fmt.Printf("%6.2f  %6s  %-4s  %s\n", l.most, "-", "-", l.what)
+			fmt.Fprintf(b.out, "%6.2f  %6s  %-4s  %s\n", l.most, "-", "-", l.what)
 		case now <= l.most:
-			fmt.Printf("%6.2f  %6.2f  %-4s  %s\n", l.most, now, "yes", l.what)
+			fmt.Fprintf(b.out, "%6.2f  %6.2f  %-4s  %s\n", l.most, now, "yes", l.what)
 		default:
-			fmt.Printf("%6.2f  %6.2f  %-4s  %s\n", l.most, now, "NO", l.what)
+			fmt.Fprintf(b.out, "%6.2f  %6.2f  %-4s  %s\n", l.most, now, "NO", l.what)
 		}
 	}
 }

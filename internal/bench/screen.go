@@ -91,10 +91,10 @@ func (b *bench) screens() error {
 	}
 	cpu, wall := median(screen.cpu)-median(none.cpu), median(none.wall)
 	share := cpu.Seconds() / wall.Seconds()
-	fmt.Printf("\nthe terminal UI, beside a dump that shows nothing:\n  client CPU  %.2f s against %.2f s: %+.1f %% of the job's %.2f s (limit %.0f %%): %s\n",
+	fmt.Fprintf(b.out, "\nthe terminal UI, beside a dump that shows nothing:\n  client CPU  %.2f s against %.2f s: %+.1f %% of the job's %.2f s (limit %.0f %%): %s\n",
 		median(screen.cpu).Seconds(), median(none.cpu).Seconds(), 100*share, wall.Seconds(), 100*screenTime, within(share <= screenTime))
 	more := screen.maxRSS - none.maxRSS
-	fmt.Printf("  memory      %.1f MiB against %.1f MiB: %+.1f MiB (limit %d MiB): %s\n", float64(screen.maxRSS)/(1<<20), float64(none.maxRSS)/(1<<20), float64(more)/(1<<20), screenRSS>>20, within(more <= screenRSS))
+	fmt.Fprintf(b.out, "  memory      %.1f MiB against %.1f MiB: %+.1f MiB (limit %d MiB): %s\n", float64(screen.maxRSS)/(1<<20), float64(none.maxRSS)/(1<<20), float64(more)/(1<<20), screenRSS>>20, within(more <= screenRSS))
 	return b.starts()
 }
 
@@ -124,7 +124,7 @@ func (b *bench) starts() error {
 			all = append(all, took)
 		}
 		m := median(all)
-		fmt.Printf("  first frame of %s: %d ms (limit %d ms): %s\n", x.name, m.Milliseconds(), screenStart.Milliseconds(), within(m <= screenStart))
+		fmt.Fprintf(b.out, "  first frame of %s: %d ms (limit %d ms): %s\n", x.name, m.Milliseconds(), screenStart.Milliseconds(), within(m <= screenStart))
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ func (b *bench) manyTables(ctx context.Context, numbers string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.work)) }()
-	fmt.Printf("%d jobs, PostgreSQL of %s; memory is of pghaul alone, the programs it starts aside\n\n", b.jobs, b.cluster.BinDir())
-	fmt.Printf("%8s  %-8s  %7s  %7s  %9s  %9s  %s\n", "tables", "command", "wall s", "data s", "data ms/t", "peak MiB", "phases, s")
+	fmt.Fprintf(b.out, "%d jobs, PostgreSQL of %s; memory is of pghaul alone, the programs it starts aside\n\n", b.jobs, b.cluster.BinDir())
+	fmt.Fprintf(b.out, "%8s  %-8s  %7s  %7s  %9s  %9s  %s\n", "tables", "command", "wall s", "data s", "data ms/t", "peak MiB", "phases, s")
 	for _, n := range counts {
 		if err := b.tablesOf(n); err != nil {
 			return fmt.Errorf("%d tables: %w", n, err)
@@ -119,7 +119,7 @@ func (b *bench) commandOn(n int, args []string) error {
 		}
 		phases = append(phases, fmt.Sprintf("%s %.1f", p.Phase, p.Seconds))
 	}
-	fmt.Printf("%8d  %-8s  %7.1f  %7.1f  %9.2f  %9.0f  %s\n", n, args[0], wall.Seconds(), data, data*1000/float64(n), float64(memory)/(1<<20), strings.Join(phases, ", "))
+	fmt.Fprintf(b.out, "%8d  %-8s  %7.1f  %7.1f  %9.2f  %9.0f  %s\n", n, args[0], wall.Seconds(), data, data*1000/float64(n), float64(memory)/(1<<20), strings.Join(phases, ", "))
 	return nil
 }
 

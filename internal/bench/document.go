@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// document puts what a run printed into the place of the last run's in a text, with what it was measured on. The place is between two comments of Markdown that
+// name the make target.
+func (b *bench) document(file, target string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	begin, end := []byte("<!-- make "+target+" -->\n"), []byte("<!-- end of make "+target+" -->\n")
+	head, rest, ok := bytes.Cut(text, begin)
+	_, tail, closed := bytes.Cut(rest, end)
+	if !ok || !closed {
+		return fmt.Errorf("%s has no lines %q and %q, between which the measurement goes", file, bytes.TrimSpace(begin), bytes.TrimSpace(end))
+	}
+	var out bytes.Buffer
+	out.Write(head)
+	out.Write(begin)
+	fmt.Fprintf(&out, "%s\n\n```\n%s\n```\n", b.conditions(), bytes.TrimSpace(b.said.Bytes()))
+	out.Write(end)
+	out.Write(tail)
+	return os.WriteFile(file, out.Bytes(), 0o644)
+}
+
+// conditions tells what was measured, when, and on what.
+func (b *bench) conditions() string {
+	args := make([]string, 0, len(os.Args))
+	for _, a := range os.Args[1:] {
+		if filepath.IsAbs(a) {
+			a = filepath.Base(a)
+		}
+		args = append(args, a)
+	}
+	said := fmt.Sprintf("`go run ./internal/bench %s`, %s, on %s. %s; %s.", strings.Join(args, " "), b.began.Format("2 January 2006"), machine(),
+		version(b.pghaul, "--version"), version(filepath.Join(b.cluster.BinDir(), "postgres"), "--version"))
+	if peer, err := exec.LookPath("pgcopydb"); err == nil {
+		said = strings.TrimSuffix(said, ".") + "; " + version(peer, "--version") + "."
+	}
+	return said
+}
+
+// machine names the processor, the cores, the memory and the kernel, as far as the machine tells.
+func machine() string {
+	processor := runtime.GOARCH
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, after, ok := strings.Cut(string(info), "model name\t: "); ok {
+			processor, _, _ = strings.Cut(after, "\n")
+		}
+	}
+	said := fmt.Sprintf("%s, %d cores", processor, runtime.NumCPU())
+	var memory unix.Sysinfo_t
+	if unix.Sysinfo(&memory) == nil {
+		said += fmt.Sprintf(", %d GiB", (uint64(memory.Totalram)*uint64(memory.Unit)+1<<29)>>30)
+	}
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		said += ", " + unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
+	}
+	return said
+}
+
+// version is the first line that a program says of itself.
+func version(program string, args ...string) string {
+	out, err := exec.Command(program, args...).CombinedOutput()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || line == "" {
+		return fmt.Sprintf("%s (which does not tell its version: %v)", filepath.Base(program), err)
+	}
+	return line
+}
