@@ -9,7 +9,7 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
 TABLES ?= 1000,10000,100000
 
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench growth scale soak screens generate cases clean
+.PHONY: build setup demo test test-matrix race fuzz lint vulncheck reproducible bench microbench growth scale soak screens generate cases clean
 
 build: ## the program, in bin/
 	go build -o $(BIN) ./cmd/pghaul
@@ -43,8 +43,11 @@ vulncheck: ## known vulnerabilities of what the program is built of; needs the n
 reproducible: ## two builds of the release binary, which must be the same bytes
 	./scripts/reproducible.sh
 
-bench: setup build ## the numbers, as ratios to the servers' own floor and to pg_dump and pg_restore
+bench: setup build ## the numbers, as ratios to the servers' own floor and to the peers, into docs/benchmarks.md; BENCH='-scale 0.6' for less
 	go run ./internal/bench -pghaul $(BIN) $(BENCH) -write docs/benchmarks.md
+
+microbench: setup ## row walker, digest, frames, zstd, conversion: this tree beside BASE (HEAD), by benchstat; needs the network
+	./scripts/microbench.sh $(or $(BASE),HEAD)
 
 growth: setup build ## time and memory by connections, rows, columns and size of fields
 	go run ./internal/bench -pghaul $(BIN) -growth -write docs/benchmarks.md

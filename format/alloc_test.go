@@ -41,23 +41,30 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestReadBlockAllocatesNothing(t *testing.T) {
-	rows, _ := benchBlock(8, 100)
-	for _, c := range []Compression{{}, {1}} {
-		head := writeStream(t, sampleHeader("a", "b"), c, trailer)
-		piece := rows
-		n := headerLen(t, head)
-		if c.Level > 0 {
-			e, err := NewEncoder(c.Level)
-			if err != nil {
-				t.Fatal(err)
-			}
-			piece, n = e.AppendFrame(nil, rows), headerFrameLen(n)
-		}
-		r, err := NewReader(&endless{start: head[:n], piece: piece})
+// endlessReader reads a file in which the same rows come again and again.
+func endlessReader(t testing.TB, c Compression, rows []byte) *Reader {
+	t.Helper()
+	head := writeStream(t, sampleHeader("a", "b"), c, trailer)
+	piece := rows
+	n := headerLen(t, head)
+	if c.Level > 0 {
+		e, err := NewEncoder(c.Level)
 		if err != nil {
 			t.Fatal(err)
 		}
+		piece, n = e.AppendFrame(nil, rows), headerFrameLen(n)
+	}
+	r, err := NewReader(&endless{start: head[:n], piece: piece})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestReadBlockAllocatesNothing(t *testing.T) {
+	rows, _ := benchBlock(8, 100)
+	for _, c := range []Compression{{}, {1}} {
+		r := endlessReader(t, c, rows)
 		buf := make([]byte, 0, len(rows)+100)
 		if n := testing.AllocsPerRun(20, func() {
 			p, err := r.ReadBlock(buf)

@@ -2,6 +2,8 @@ package format
 
 import (
 	"encoding/binary"
+	"fmt"
+	"io"
 	"testing"
 )
 
@@ -55,6 +57,61 @@ func BenchmarkWalk(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
+		})
+	}
+}
+
+func BenchmarkDigestRow(b *testing.B) {
+	for _, n := range []int{10, 40, 210, 530} {
+		row := make([]byte, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.SetBytes(int64(n))
+			b.ReportAllocs()
+			var sum RowDigest
+			for b.Loop() {
+				sum = sum.Add(DigestRow(row))
+			}
+		})
+	}
+}
+
+// BenchmarkReadBlock reads a file's frames, decompressed.
+func BenchmarkReadBlock(b *testing.B) {
+	rows, _ := benchBlock(8, 100)
+	for _, c := range []Compression{{}, {1}} {
+		b.Run(c.String(), func(b *testing.B) {
+			r := endlessReader(b, c, rows)
+			buf := make([]byte, 0, len(rows)+100)
+			b.ReportAllocs()
+			var n int64
+			for b.Loop() {
+				p, err := r.ReadBlock(buf)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n += int64(len(p))
+			}
+			b.SetBytes(n / int64(b.N))
+		})
+	}
+}
+
+// BenchmarkWriteStored writes blocks: as they are, and as frames with what goes into the seek table.
+func BenchmarkWriteStored(b *testing.B) {
+	rows, _ := benchBlock(8, 100)
+	for _, c := range []Compression{{}, {1}} {
+		b.Run(c.String(), func(b *testing.B) {
+			w, err := NewStreamWriter(io.Discard, sampleHeader("a", "b"), c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(rows)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.WriteBlock(rows); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }
