@@ -57,12 +57,33 @@ func (j *job) setSequences(ctx context.Context, wanted func(pg.Qualified) bool) 
 		}
 		there = append(there, s)
 	}
+	if j.o.OnExisting == Append { // rows that stay may have taken later values
+		if there, err = j.behind(ctx, there); err != nil {
+			return err
+		}
+	}
 	for part := range slices.Chunk(there, sequenceBatch) {
 		if err := j.setEach(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// behind leaves those sequences out that the target has taken further than the dump says.
+func (j *job) behind(ctx context.Context, list []format.Sequence) (rest []format.Sequence, err error) {
+	beyond, err := j.leader.SequencesBeyond(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range list {
+		if beyond[i] {
+			j.logf("sequence %s.%s is beyond %d on the target: it stays", s.Schema, s.Name, s.LastValue)
+			continue
+		}
+		rest = append(rest, s)
+	}
+	return rest, nil
 }
 
 // sequenceBatch is the number of sequences that are set in one statement.

@@ -370,6 +370,31 @@ func (c *Conn) SetSequences(ctx context.Context, list []format.Sequence) error {
 	return err
 }
 
+// SequencesBeyond tells which sequences of a list, by position, the server has beyond the state given, in the direction that each counts in. A sequence that
+// the role may not read is not among them.
+func (c *Conn) SequencesBeyond(ctx context.Context, list []format.Sequence) (beyond map[int]bool, err error) {
+	names, values := make([]string, len(list)), make([]int64, len(list))
+	for i, s := range list {
+		names[i], values[i] = QuoteName(s.Schema, s.Name), s.LastValue
+	}
+	rows, err := c.Query(ctx, `SELECT n::int4 FROM (SELECT s.n, s.value, q.seqincrement,
+  CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'USAGE, SELECT') THEN pg_catalog.pg_sequence_last_value(q.seqrelid) END AS last
+ FROM unnest($1::text[], $2::int8[]) WITH ORDINALITY s(name, value, n) JOIN pg_catalog.pg_sequence q ON q.seqrelid = s.name::pg_catalog.regclass::pg_catalog.oid) x
+ WHERE CASE WHEN seqincrement > 0 THEN last > value ELSE last < value END`, names, values)
+	if err != nil {
+		return nil, Wrap(err, "state of the sequences")
+	}
+	at, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	if err != nil {
+		return nil, Wrap(err, "state of the sequences")
+	}
+	beyond = map[int]bool{}
+	for _, n := range at {
+		beyond[int(n)-1] = true
+	}
+	return beyond, nil
+}
+
 // TextLiteral is an SQL expression in ASCII for a text given in UTF-8, for sessions of any client encoding; the bytes as they
 // are where the database has no encoding.
 func (c *Conn) TextLiteral(s string) string {
