@@ -16,6 +16,7 @@ import (
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/control"
 	"github.com/bytehaul/pghaul/internal/flow"
+	"github.com/bytehaul/pghaul/internal/hint"
 	"github.com/bytehaul/pghaul/internal/pg"
 	"github.com/bytehaul/pghaul/internal/pgtools"
 	"github.com/bytehaul/pghaul/internal/pipeline"
@@ -167,7 +168,7 @@ func (j *job) findTools(ctx context.Context, conn *pg.Conn) (err error) {
 	major := conn.Version / 10000
 	j.tools, err = pgtools.Find(j.options.PgBinDir, max(major, j.options.ToolMajor))
 	if err != nil && j.options.ToolMajor > major {
-		j.options.Tracker.Warn("%v: definitions are written by the source's version, of which PostgreSQL %d may refuse some", err, j.options.ToolMajor)
+		j.options.Tracker.Warn("%v: definitions are written by the source's version, of which PostgreSQL %d may refuse some; better %s", err, j.options.ToolMajor, hint.Of(err))
 		j.tools, err = pgtools.Find(j.options.PgBinDir, major)
 	}
 	if err != nil {

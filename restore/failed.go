@@ -72,7 +72,7 @@ func (f *Failed) Unwrap() error { return f.Err }
 
 // Error names the phase, the cause, and how far the restore came.
 func (f *Failed) Error() string {
-	return fmt.Sprintf("%s: %s; the restore did not finish: %s", f.Phase, f.Err, f.Left())
+	return fmt.Sprintf("%s: %s; it did not finish: %s", f.Phase, f.Err, f.Left())
 }
 
 // Left says how far the restore came, and what stays.
@@ -103,6 +103,9 @@ func (f *Failed) Hint() string {
 		first = "a function that the table's constraints or columns call finds nothing with an empty search_path: ALTER FUNCTION … SET search_path on the target; then "
 	}
 	switch {
+	case f.Phase == PhaseData && f.JournalSchema != "" && pg.State(f.Err) == pg.StateUniqueViolation:
+		return first + fmt.Sprintf("a row of the table has the key already: take such rows out of it, and go on by --resume; or give this restore up (DROP SCHEMA %s CASCADE) and load beside, into a table of another name (--map OLD=NEW)",
+			pg.QuoteIdent(f.JournalSchema))
 	case f.Again && f.JournalSchema != "":
 		return first + fmt.Sprintf("the journal (schema %s) is kept: the same command with --resume deletes the rows copied so far and copies all again, under a new snapshot; with --snapshot, while its holder lives, it goes on", f.JournalSchema)
 	case f.Unsure:

@@ -29,6 +29,9 @@ func openFolder(path string) (*folder, error) {
 		return nil, err
 	}
 	m, err := format.ReadManifest(root)
+	if errors.Is(err, format.ErrUnfinished) {
+		err = fmt.Errorf("%s: %w", format.Printable(path), err)
+	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -148,7 +151,10 @@ func (j *job) checkHeaders(ctx context.Context, f *findings) error {
 	return nil
 }
 
-const damagedHint = "take the dump again, or the file from another copy of it; \"pghaul salvage\" saves what can be read"
+const (
+	damagedHint = againHint + "; \"pghaul salvage\" saves what can be read"
+	againHint   = "take the dump again, or the file from another copy of it" // where there is nothing to salvage
+)
 
 // checkFiles verifies the dump: every byte of every file.
 func (j *job) checkFiles(ctx context.Context, f *findings) error {

@@ -121,7 +121,7 @@ func (j *job) checkTruncate(ctx context.Context, f *findings, keys []pg.ForeignK
 	}
 	for _, k := range append(all, keys...) {
 		if emptied[k.To] && !emptied[k.From] {
-			f.bad(k.FromName.String(), "not chosen", fmt.Sprintf("its foreign key %q refers to a table that is to be emptied", string(k.Name)), "choose this table too, or empty the tables by hand")
+			f.bad(k.FromName.String(), "not chosen", fmt.Sprintf("its foreign key %q refers to a table that is to be emptied", string(k.Name)), "choose this table too; or load the rows beside, into a table that you make (CREATE TABLE … (LIKE …); then --map OLD=NEW), and put back in SQL what is lost")
 			emptied[k.From] = true // once is enough
 		}
 	}

@@ -284,7 +284,7 @@ func (j *job) checkRoles(ctx context.Context, f *findings) error {
 	}
 	missing, err := j.leader.MissingRoles(ctx, roles)
 	for _, role := range missing {
-		f.warn("role "+string(role), "owns or is granted something", "no such role", "create the role, or restore with --no-owner and --no-privileges")
+		f.warn("role "+string(role), "owns or is granted something", "no such role", "create it first: pg_dumpall --globals-only of the source has the roles; or leave owners and grants out with --no-owner and --no-privileges; else what needs it will be named as missing")
 	}
 	return err
 }

@@ -88,6 +88,7 @@ func TestFailedSaysWhatToDo(t *testing.T) {
 		hint string
 	}{
 		"disk full":  {&Failed{Phase: PhaseData, Loaded: 1, Of: 3, JournalSchema: "pghaul_journal", Err: full}, "disk is full"},
+		"twice":      {&Failed{Phase: PhaseData, Loaded: 1, Of: 3, JournalSchema: "Odd", Err: &pgconn.PgError{Code: "23505"}}, `DROP SCHEMA "Odd" CASCADE`},
 		"journal":    {&Failed{Phase: PhaseData, Loaded: 1, Of: 3, JournalSchema: "pghaul_journal", Err: context.Canceled}, "--resume"},
 		"no journal": {&Failed{Phase: PhaseData, Loaded: 1, Of: 3, Err: context.Canceled}, "empty target"},
 		"own hint":   {&Failed{Phase: PhaseData, JournalSchema: "j", Err: withHint(errors.New("x"), "do this")}, "do this; then the journal (schema j)"},

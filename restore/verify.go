@@ -178,7 +178,11 @@ func (v *verifier) alone(ctx context.Context, name string, r io.Reader) error {
 
 // found records damage.
 func (v *verifier) found(d Damage) {
-	if d.Hint == "" {
+	switch {
+	case d.Hint != "":
+	case d.Kind == kindMissing, d.File == format.ManifestName, d.File == format.SchemaName, d.File == format.ChecksumName:
+		d.Hint = againHint
+	default:
 		d.Hint = damagedHint
 	}
 	v.mu.Lock()

@@ -32,7 +32,7 @@ func TestReportIsWrittenToAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(written), end.Report.Text()) {
+	if !strings.HasPrefix(string(written), end.Report.Text(0)) {
 		t.Errorf("wrote %s", written)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

@@ -59,7 +59,7 @@ func writeFile(path string, how int, text string) (err error) {
 func (s *reportScreen) plain() string {
 	var b strings.Builder
 	if s.end.Report != nil {
-		b.WriteString(s.end.Report.Text())
+		b.WriteString(s.end.Report.Text(0))
 	}
 	if s.end.Err != nil {
 		b.WriteString("error: " + errorText(s.end.Err) + "\n")

@@ -191,7 +191,7 @@ func checkReport(t *progress.Tracker, found *restore.CheckReport) *report.Report
 	case !found.OK():
 		r.Outcome = damaged
 	default:
-		r.Outcome += fmt.Sprintf("%s into %s would begin: nothing stands against it", restoreName(found), show.Text(found.Target))
+		r.Outcome += fmt.Sprintf("%s into %s would begin: %s", restoreName(found), show.Text(found.Target), nothingAgainst(found.Findings))
 	}
 	return r
 }

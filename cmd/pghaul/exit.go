@@ -121,15 +121,17 @@ func printError(w io.Writer, err error) {
 	printHint(w, hintFor(err))
 }
 
-// printFindings writes one finding a line: the object, what the dump says, what the target says.
+// printFindings writes one finding a line: the object, what the dump says, what the target says; and a hint once behind those that it is for.
 func printFindings(w io.Writer, findings []restore.Finding) {
-	for _, f := range findings {
+	for i, f := range findings {
 		word := ""
 		if f.Severity == restore.SeverityWarning {
 			word = "warning: "
 		}
 		fmt.Fprintf(w, "pghaul: %s%s: %s\n", word, show.Text(f.Object), show.Line(f.Says()))
-		printHint(w, f.Hint)
+		if i+1 == len(findings) || findings[i+1].Hint != f.Hint {
+			printHint(w, f.Hint)
+		}
 	}
 }
 

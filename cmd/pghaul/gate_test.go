@@ -40,7 +40,7 @@ func TestGatesAsk(t *testing.T) {
 		return b.String(), c.ProcessState.ExitCode()
 	}
 	said, code := run("\nwhat\nno\n") // on behind preflight, a word that is none, a no behind pre-data
-	for _, part := range []string{"preflight is done: 0 rows", "next, phase 2 of 8: pre-data (makes schemas", "pre-data is done: ", "next, phase 3 of 8: data (copies the rows", "Go on? yes or no: ",
+	for _, part := range []string{"preflight is done: took 0.", "next, phase 2 of 8: pre-data (makes schemas", "pre-data is done: ", "next, phase 3 of 8: data (copies the rows", "Go on? yes or no: ",
 		"stopped here, as you said", "--resume goes on from there"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("%q is not said:\n%s", part, said)

@@ -118,7 +118,7 @@ func (a *app) workInLines(ctx context.Context, mode watch.Mode, k *task) error {
 
 // observe starts an observer that writes to standard error, and to the log if there is one.
 func (a *app) observe(mode watch.Mode, t *progress.Tracker, log *watch.Log) *watch.Observer {
-	ob := watch.Start(t, watch.Options{Mode: mode, Out: a.stderr, Quiet: a.quiet, Width: a.width, Log: log})
+	ob := watch.Start(t, watch.Options{Mode: mode, Out: a.stderr, Quiet: a.quiet, Width: func() int { return widthOf(a.stderr) }, Log: log})
 	a.interrupt.speak(ob.Say)
 	return ob
 }
@@ -210,9 +210,9 @@ func (a *app) progressMode(given string) watch.Mode {
 	return watch.Plain
 }
 
-// width is the terminal's, 0 when unknown.
-func (a *app) width() int {
-	w, _, err := term.GetSize(int(a.stderr.Fd()))
+// widthOf is a terminal's width, 0 when unknown.
+func widthOf(f *os.File) int {
+	w, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
 	}
@@ -227,6 +227,10 @@ func (a *app) report(j *jobFlags, r *report.Report) error {
 	if j.asJSON {
 		return writeJSON(a.stdout, r.Document())
 	}
-	_, err := io.WriteString(a.stdout, r.Text())
+	width := 0
+	if isTerminal(a.stdout) {
+		width = widthOf(a.stdout)
+	}
+	_, err := io.WriteString(a.stdout, r.Text(width))
 	return err
 }

@@ -300,9 +300,12 @@ func (s *session) gate(ctx context.Context, at restore.GateInfo) error {
 
 // gateDone is what was done before a gate, in one line.
 func gateDone(at restore.GateInfo) string {
-	what := fmt.Sprintf("%s, %s, in %s s", show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), seconds(at.Took))
-	if at.Nothing {
+	what := "took " + seconds(at.Took) + " s"
+	switch {
+	case at.Nothing:
 		what = "there was nothing to do"
+	case at.Done == restore.PhaseData, at.Done == restore.PhaseProof: // the others move none
+		what = fmt.Sprintf("%s, %s, %s", show.Plural(at.Rows, "row", "rows"), show.Size(at.Bytes), what)
 	}
 	return fmt.Sprintf("%s is done: %s; %s s since the start", at.Done, what, seconds(at.Elapsed))
 }

@@ -129,7 +129,7 @@ func planSteps(r *restore.PlanReport) string {
 func planVerdict(r *restore.PlanReport) string {
 	text := findingsText(r.Findings)
 	if r.OK() {
-		return text + "a migrate would begin: nothing stands against it\n"
+		return text + "a migrate would begin: " + nothingAgainst(r.Findings) + "\n"
 	}
 	n := 0
 	for _, f := range r.Findings {
@@ -138,6 +138,20 @@ func planVerdict(r *restore.PlanReport) string {
 		}
 	}
 	return text + fmt.Sprintf("a migrate would be refused: %s\n", show.Plural(int64(n), "problem", "problems"))
+}
+
+// nothingAgainst is the verdict on findings without an error. What it warns of does not stop a job, but may leave it incomplete.
+func nothingAgainst(findings []restore.Finding) string {
+	n := 0
+	for _, f := range findings {
+		if f.Severity == restore.SeverityWarning {
+			n++
+		}
+	}
+	if n == 0 {
+		return "nothing stands against it"
+	}
+	return "nothing stops it, but see to " + show.Plural(int64(n), "warning", "warnings") + " first"
 }
 
 // tableRemark says what is particular about a table.

@@ -263,6 +263,10 @@ func goOnHint(sum *restore.Summary) string {
 	if restore.NeedsSearchPath(sum.Gaps) {
 		return "the same command with --resume goes on from here; for functions that name no schemas add --search-path (servers before 17), or ALTER FUNCTION … SET search_path"
 	}
+	const undefinedObject = "42704" // a role, an extension's type
+	if slices.ContainsFunc(sum.Gaps, func(g restore.Gap) bool { return g.SQLState == undefinedObject }) {
+		return "make what is said to be missing (roles: pg_dumpall --globals-only of the source); then the same command with --resume makes the rest"
+	}
 	return "the same command with --resume goes on from here"
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,14 +98,21 @@ func damageLines(found *restore.VerifyReport) (lines []string) {
 
 // printDamages names on standard error what is wrong, a line each.
 func printDamages(a *app, found *restore.VerifyReport) {
-	printDamage(a.stderr, "warning: ", found.Warnings)
-	printDamage(a.stderr, "", found.Findings)
+	printDamage(a.stderr, "warning: ", found, found.Warnings)
+	printDamage(a.stderr, "", found, found.Findings)
 }
 
-func printDamage(w io.Writer, word string, list []restore.Damage) {
-	for _, d := range list {
-		fmt.Fprintf(w, "pghaul: %s%s\n", word, show.Line(d.String()))
-		printHint(w, d.Hint)
+// printDamage writes a line for each damage, with a path that other commands take, and a hint behind those that it is for.
+func printDamage(w io.Writer, word string, found *restore.VerifyReport, list []restore.Damage) {
+	in := ""
+	if found.What == "dump" {
+		in = strings.TrimRight(found.Path, "/") + "/"
+	}
+	for i, d := range list {
+		fmt.Fprintf(w, "pghaul: %s%s\n", word, show.Line(in+d.String()))
+		if i+1 == len(list) || list[i+1].Hint != d.Hint {
+			printHint(w, d.Hint)
+		}
 	}
 }
 

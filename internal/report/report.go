@@ -33,16 +33,16 @@ type Fact struct {
 	Text  string
 }
 
-// Text is the report for people.
-func (r *Report) Text() string {
+// Text is the report for people. Its tables leave out the columns of numbers that say least where they would be wider than width, in columns of a
+// terminal; 0 is as wide as they come.
+func (r *Report) Text(width int) string {
 	p := &r.Progress
 	var b strings.Builder
 	b.WriteString(r.title() + "\n")
-	if g := r.Tables(); len(g.Rows) > 0 {
-		b.WriteString("\n" + g.text())
-	}
-	if g := r.Stages(); len(g.Rows) > 0 {
-		b.WriteString("\n" + g.text())
+	for _, g := range []Grid{r.Tables(), r.Stages()} {
+		if len(g.Rows) > 0 {
+			b.WriteString("\n" + g.text(width))
+		}
 	}
 	if len(p.Phases) > 1 {
 		b.WriteString("\n" + phases(p.Phases))
@@ -81,12 +81,42 @@ type Grid struct {
 	Rows [][]string
 }
 
-func (g Grid) text() string {
-	out := show.NewGrid("", g.Head...)
-	for _, row := range g.Rows {
-		out.Row(row...)
+// text draws the grid. While it is wider than width the last column of numbers goes, but for the first two: the names stay whole.
+func (g Grid) text(width int) string {
+	for {
+		out := show.NewGrid("", g.Head...)
+		for _, row := range g.Rows {
+			out.Row(row...)
+		}
+		text := out.String()
+		last := -1
+		for i, h := range g.Head {
+			if strings.HasPrefix(h, ">") {
+				last = i
+			}
+		}
+		if width <= 0 || last < 3 || widest(text) <= width {
+			return text
+		}
+		g = g.without(last)
 	}
-	return out.String()
+}
+
+// widest is the length of the longest line, in columns of a terminal.
+func widest(text string) (n int) {
+	for line := range strings.Lines(text) {
+		n = max(n, show.Width(strings.TrimRight(line, "\n")))
+	}
+	return n
+}
+
+// without is the grid without one of its columns.
+func (g Grid) without(column int) Grid {
+	cut := Grid{Head: slices.Delete(slices.Clone(g.Head), column, column+1)}
+	for _, row := range g.Rows {
+		cut.Rows = append(cut.Rows, slices.Delete(slices.Clone(row), column, column+1))
+	}
+	return cut
 }
 
 // Tables are the tables that the text names, the others as one row, and their sum; no rows without tables.
@@ -96,12 +126,16 @@ func (r *Report) Tables() Grid {
 		return Grid{}
 	}
 	proof := slices.ContainsFunc(p.Tables, func(t progress.TableReport) bool { return t.Proof != progress.NotTried })
+	failed := slices.ContainsFunc(p.Tables, func(t progress.TableReport) bool { return t.Err != nil })
 	g := Grid{Head: []string{"table", ">rows", ">bytes", ">segments", ">seconds", ">MB/s", ">KRows/s", ">MDatums/s"}}
-	if proof {
+	switch {
+	case proof:
 		g.Head = append(g.Head, "proof")
+	case failed:
+		g.Head = append(g.Head, "state")
 	}
 	add := func(row []string, last string) {
-		if proof {
+		if proof || failed {
 			row = append(row, last)
 		}
 		g.Rows = append(g.Rows, row)
@@ -109,7 +143,11 @@ func (r *Report) Tables() Grid {
 	named, rest := largest(p.Tables)
 	for i := range named {
 		t := &named[i]
-		add(append([]string{show.Text(t.Name)}, numbers(t)...), proofText(t))
+		last := proofText(t)
+		if !proof {
+			last = string(t.State)
+		}
+		add(append([]string{show.Text(t.Name)}, numbers(t)...), last)
 	}
 	if rest.SegmentsTotal > 0 {
 		add([]string{fmt.Sprintf("%d more tables", len(p.Tables)-len(named)), show.Count(rest.Rows), show.Size(rest.Bytes), segments(&rest), "", "", "", ""}, "")
@@ -174,7 +212,8 @@ const leastWork = 0.001
 // Stages are the places of the pipeline and their work; no rows where nothing has moved.
 func (r *Report) Stages() Grid {
 	g := Grid{Head: []string{"stage", ">busy s", ">server s", ">share", ">µs/row", ">µs/datum", ">MB/s"}}
-	if r.Progress.Totals.Rows == 0 {
+	worked := func(s progress.StageReport) bool { return s.BusySeconds+s.ServerSeconds > 0 }
+	if r.Progress.Totals.Rows == 0 || !slices.ContainsFunc(r.Progress.Stages, worked) { // or all was in before a --resume
 		return g
 	}
 	for _, s := range r.Progress.Stages {

@@ -66,13 +66,13 @@ left out: nothing
 insert-bound: the server spent 61 % on CPU and 20 % on WALWrite; more jobs will not help on 2 cores
 restored
 `
-	if diff := cmp.Diff(want, job(3).Text()); diff != "" {
+	if diff := cmp.Diff(want, job(3).Text(0)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestManyTablesAreSummedUp(t *testing.T) {
-	text := job(100).Text()
+	text := job(100).Text(0)
 	if n := strings.Count(text, "\npublic."); n != 21 { // the twenty largest, and the one that is not proven
 		t.Errorf("%d tables are named", n)
 	}
@@ -84,7 +84,7 @@ func TestManyTablesAreSummedUp(t *testing.T) {
 	if n := len(job(100).Document()["tables"].([]map[string]any)); n != 100 {
 		t.Errorf("the document has %d tables", n)
 	}
-	if n := strings.Count(job(40).Text(), "\npublic."); n != 40 {
+	if n := strings.Count(job(40).Text(0), "\npublic."); n != 40 {
 		t.Errorf("%d of 40 tables are named", n)
 	}
 }
@@ -125,3 +125,38 @@ func TestDocumentFields(t *testing.T) {
 }
 
 func keys(m map[string]any) string { return strings.Join(slices.Sorted(maps.Keys(m)), " ") }
+
+// A terminal that is too narrow loses columns of numbers, not the proof, and breaks no line.
+func TestNarrow(t *testing.T) {
+	r := job(3)
+	r.Progress.Tables[1].Note = ""
+	text := r.Text(80)
+	if !strings.Contains(text, "\ntable                     rows    bytes  segments  seconds  MB/s  proof\n") {
+		t.Errorf("columns of a table in 80:\n%s", text)
+	}
+	if !strings.Contains(r.Text(20), "\ntable                     rows    bytes  proof\n") {
+		t.Errorf("columns of a table in 20:\n%s", r.Text(20))
+	}
+}
+
+// A check without a proof marks the table that failed.
+func TestFailedTableIsMarked(t *testing.T) {
+	r := job(2)
+	r.Progress.Tables[0].Proof, r.Progress.Tables[1].Proof, r.Progress.Tables[1].Note = progress.NotTried, progress.NotTried, ""
+	r.Progress.Tables[1].Err, r.Progress.Tables[1].State = errors.New("bad frame"), progress.Failed
+	text := r.Text(0)
+	for _, want := range []string{"MDatums/s  state\n", " 0.12  failed\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+// What had all been done before a --resume has no stages to show.
+func TestIdleStages(t *testing.T) {
+	r := job(2)
+	r.Progress.Stages = []progress.StageReport{{Name: "read"}, {Name: "insert"}}
+	if text := r.Text(0); strings.Contains(text, "stage") {
+		t.Errorf("stages of no work:\n%s", text)
+	}
+}

@@ -67,6 +67,9 @@ func (g *Grid) line(cells []string, width []int) string {
 	return b.String()
 }
 
+// Width is how many columns of the terminal a text takes.
+func Width(s string) int { return uniseg.StringWidth(s) }
+
 // Fit cuts text to a width in columns of the terminal, with "…" where something is missing.
 func Fit(s string, width int) string {
 	if uniseg.StringWidth(s) <= width {
