@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -212,7 +213,7 @@ func TestTablesAreChosen(t *testing.T) {
 	d.sees("1 table,", "filter orders")
 	d.press(keyEsc, keyEnter)
 	d.sees("folder of the dump", "shop-2026-11-30")
-	if in, out := s.patterns(); len(out) != 0 || len(in) != 1 || in[0] != `"public"."orders"` {
+	if in, out := s.patterns(); len(out) != 0 || len(in) != 1 || in[0] != "public.orders" {
 		t.Errorf("in %q, out %q", in, out)
 	}
 	d.press(keyEnter)
@@ -330,5 +331,54 @@ func TestEscStaysAtHome(t *testing.T) {
 		t.Error("q does nothing")
 	} else if _, quits := cmd().(tea.QuitMsg); !quits {
 		t.Error("q does not quit")
+	}
+}
+
+// One table is restored from the form alone; what a migrate takes is said to both sides.
+func TestTablesOfARestore(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.home.o.Ask.Manifest = func(string) (*format.Manifest, error) {
+		return &format.Manifest{Tables: []format.ManifestTable{{Schema: "public", Name: "orders", Kind: "table", Rows: 7, Bytes: 1 << 20}, {Schema: "public", Name: "lines", Kind: "table"}}}, nil
+	}
+	l := d.link()
+	r := newReady(d.home, JobOptions{Kind: "restore", To: restore.Options{Dir: "/d/x", DSN: l.dsn, DataOnly: true}}, 0).(*ready)
+	d.do(Push(r))
+	d.sees("tables", "all")
+	d.press(keyDown, keyDown, keyEnter)
+	d.sees("Which tables to restore?", "2 tables, ~7 rows")
+	d.words("a")
+	d.press(keyEnter)
+	d.sees("no table is chosen")
+	d.press(keyDown, keySpace, keyEnter)
+	d.sees("Ready: restore", "public.orders")
+	if got := r.o.To; len(got.ExcludeTables)+len(r.o.From.Tables) != 0 || len(got.Tables) != 1 || got.Tables[0] != "public.orders" {
+		t.Errorf("chosen %q, left out %q, of the source %q", got.Tables, got.ExcludeTables, r.o.From.Tables)
+	}
+
+	d.home.o.Ask.Tables = func(context.Context, *pg.DSN) ([]dump.Surveyed, error) { return survey()[:3], nil }
+	m := newReady(d.home, JobOptions{Kind: "migrate", From: dump.Options{DSN: l.dsn}, To: restore.Options{DSN: l.dsn}}, 0).(*ready)
+	d.do(Push(m))
+	d.press(keyDown, keyDown, keyEnter)
+	d.sees("Which tables to migrate?", "orders")
+	d.words("/orders")
+	d.press(keyEnter)
+	d.words("a") // all that the filter shows are chosen: none of them
+	d.press(keyEsc, keyEnter)
+	d.sees("Ready: migrate", "public.v")
+	if in := m.o.From.Tables; len(in) != 1 || in[0] != "public.v" || !reflect.DeepEqual(m.o.To.Tables, in) {
+		t.Errorf("the source takes %q, the target %q", in, m.o.To.Tables)
+	}
+	d.do(Push(newReady(d.home, JobOptions{Kind: "restore", To: restore.Options{Dir: "/d/x", DSN: l.dsn, Resume: true}}, 0)))
+	if f := d.frame(); strings.Contains(f, "tables") {
+		t.Errorf("tables are chosen for a restore that goes on:\n%s", f)
+	}
+}
+
+// A pattern matches its name alone.
+func TestPattern(t *testing.T) {
+	for name, want := range map[format.Name]string{"orders": "orders", "Orders": `"Orders"`, "a.b": `"a.b"`, `a"b*`: `"a""b*"`, "été": `"été"`, "": `""`, "a$": `"a$"`} {
+		if got := pattern(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
 	}
 }

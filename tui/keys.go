@@ -40,7 +40,7 @@ func NewKeyMap(ascii bool) KeyMap {
 		Top: bind([]string{"home", "g"}, "g", "first"), Bottom: bind([]string{"end", "G"}, "G", "last"),
 		Tab: bind([]string{"tab"}, "tab", "next pane"), BackTab: bind([]string{"shift+tab"}, "shift-tab", "pane before"),
 		Enter: bind([]string{"enter"}, "enter", "open"), Filter: bind([]string{"/"}, "/", "filter"), Sort: bind([]string{"s"}, "s", "sort"),
-		Toggle: bind([]string{" "}, "space", "choose"), All: bind([]string{"a"}, "a", "all"), Invert: bind([]string{"i"}, "i", "invert"),
+		Toggle: bind([]string{" "}, "space", "choose"), All: bind([]string{"a"}, "a", "all or none"), Invert: bind([]string{"i"}, "i", "invert"),
 		Yes: bind([]string{"y", "Y"}, "y", "yes"), No: bind([]string{"n", "N", "esc"}, "n", "no"),
 		Pause: bind([]string{"p"}, "p", "pause"), More: bind([]string{"+", "="}, "+", "more jobs"), Fewer: bind([]string{"-", "_"}, "-", "fewer jobs"),
 		Cancel: bind([]string{"c"}, "c", "cancel"), Log: bind([]string{"l"}, "l", "log"), Write: bind([]string{"w"}, "w", "write to a file"),

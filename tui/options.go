@@ -20,11 +20,12 @@ type JobOptions struct {
 	Gates bool // of a migrate: it waits between phases
 }
 
-// option is one line of the form before a job. next goes on to the next value.
+// option is one line of the form before a job. next goes on to the next value; open, where there is one, shows a screen that asks for it.
 type option struct {
 	name, detail string
 	value        func() string
 	next         func()
+	open         func() tea.Cmd
 }
 
 // ready is the form before a job: what it will do, as a command line too, and the few options that are worth a look.
@@ -123,6 +124,9 @@ func (r *ready) list() []item {
 	}}}
 	for _, op := range r.options {
 		items = append(items, item{group: "options", left: op.name, right: op.value(), detail: op.detail + "; enter changes it", sign: e.Glyphs.Dot, choose: func() tea.Cmd {
+			if op.open != nil {
+				return op.open()
+			}
 			op.next()
 			r.refresh()
 			return nil
@@ -188,8 +192,11 @@ func (r *ready) forJob() []option {
 		return append(list, cycle("compression", "none: larger and less work; a higher level: smaller and more work", &o.From.Compression, format.Compression.String,
 			format.Compression{Level: 1}, format.Compression{Level: 3}, format.Compression{Level: 9}, format.Compression{}), segment)
 	case "migrate":
-		list = append(list, cycle("gates", "waits for you between the phases", &o.Gates, onOff, true, false), segment)
+		list = append(list, r.choice(), cycle("gates", "waits for you between the phases", &o.Gates, onOff, true, false), segment)
 	case "restore":
+		if !o.To.Resume { // which goes on with those that it began with
+			list = append(list, r.choice())
+		}
 		if o.To.DataOnly {
 			list = append(list, cycle("rows that are there", "fail: refuses; truncate: destroys them, after the database's name was typed in; append: leaves them", &o.To.OnExisting,
 				func(x restore.OnExisting) string { return string(x) }, restore.Fail, restore.Truncate, restore.Append))

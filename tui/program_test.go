@@ -196,7 +196,7 @@ func TestEndShowsTheReport(t *testing.T) {
 	sees(t, s, "incomplete: the rows are there", "missing", "(SQLSTATE 23505)", "w write to a file")
 	s.Press("esc")
 	s.Wait(time.Second)
-	sees(t, s, "✓ done", "w report")
+	sees(t, s, "✓ done", "w report", "esc back")
 	s.Press("w")
 	sees(t, s, "incomplete")
 	s.Press("q")

@@ -227,7 +227,11 @@ func (r *run) Keys() []key.Binding {
 	case r.typing:
 		return []key.Binding{As(k.Enter, "keep"), As(k.Back, "clear")}
 	case r.ended:
-		keys := []key.Binding{As(k.Enter, "details"), As(k.Log, "log"), k.Sort, k.Filter}
+		back := k.Back
+		if r.pane != paneTables {
+			back = As(k.Back, "tables")
+		}
+		keys := []key.Binding{back, As(k.Enter, "details"), As(k.Log, "log"), k.Sort, k.Filter, k.Quit}
 		if r.o.Ended != nil {
 			keys = append([]key.Binding{As(k.Write, "report")}, keys...)
 		}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -13,11 +14,15 @@ import (
 	"github.com/bytehaul/pghaul/internal/workbench"
 )
 
-// tree is the screen that chooses tables for a dump: schemas with their tables, all of them chosen at first but what cannot be dumped.
+// tree is the screen that chooses tables for a job: schemas with their tables, all of them chosen at first but what cannot be dumped.
 type tree struct {
 	env    *Env
 	home   *home
-	link   link
+	kind   string // of the job
+	title  string
+	verb   string // what enter does
+	ask    func() ([]dump.Surveyed, error)
+	then   func() tea.Cmd // goes on with what is chosen
 	all    []dump.Surveyed
 	err    error
 	ready  bool
@@ -41,24 +46,27 @@ type surveyMsg struct {
 	err  error
 }
 
+// newTables chooses what of a database is dumped.
 func newTables(h *home, l link) Screen {
-	return &tree{home: h, link: l, closed: map[format.Name]bool{}}
+	tables, database := h.o.Ask.Tables, l.dsn.Config.Database
+	t := &tree{home: h, kind: "dump", title: "Dump: which tables of " + database + "?", verb: "dump these", closed: map[format.Name]bool{}}
+	t.ask = func() ([]dump.Surveyed, error) { return tables(background(), l.dsn) }
+	t.then = func() tea.Cmd { return t.askFolder(l) }
+	return t
 }
 
 // Init implements Screen.
 func (t *tree) Init(e *Env) tea.Cmd {
 	t.env = e
-	tables := t.home.o.Ask.Tables
+	ask := t.ask
 	return func() tea.Msg {
-		list, err := tables(background(), t.link.dsn)
+		list, err := ask()
 		return surveyMsg{t, list, err}
 	}
 }
 
 // Title implements Screen.
-func (t *tree) Title() string { return "tables of a dump" }
-
-func (t *tree) database() string { return t.link.dsn.Config.Database }
+func (t *tree) Title() string { return "tables of a " + t.kind }
 
 // Update implements Screen.
 func (t *tree) Update(m tea.Msg) tea.Cmd {
@@ -106,7 +114,7 @@ func (t *tree) key(m tea.KeyMsg) tea.Cmd {
 	case Pressed(m, k.Toggle):
 		t.toggle()
 	case Pressed(m, k.All):
-		t.each(func(bool) bool { return true })
+		t.allOrNone()
 	case Pressed(m, k.Invert):
 		t.each(func(was bool) bool { return !was })
 	case Pressed(m, k.Left, k.Right):
@@ -154,9 +162,21 @@ func (t *tree) put(at int, on bool) { t.chosen[at] = on && t.all[at].Why == "" }
 // each changes all tables that the filter shows.
 func (t *tree) each(f func(bool) bool) {
 	for i := range t.all {
-		if t.matches(i) {
+		if t.matches(i) && t.all[i].Why == "" {
 			t.put(i, f(t.chosen[i]))
 		}
+	}
+}
+
+// allOrNone chooses all tables that the filter shows; when they are chosen already, none of them.
+func (t *tree) allOrNone() {
+	all := true
+	t.each(func(was bool) bool {
+		all = all && was
+		return true
+	})
+	if all {
+		t.each(func(bool) bool { return false })
 	}
 }
 
@@ -229,7 +249,7 @@ func (t *tree) sums() (tables int, rows, bytes int64, unknown bool) {
 // View implements Screen.
 func (t *tree) View(width, height int) string {
 	e := t.env
-	lines := []string{e.Styles.Title.On(e.cut("Dump: which tables of "+show.Text(t.database())+"?", width)), t.total(width), ""}
+	lines := []string{e.Styles.Title.On(e.cut(show.Text(t.title), width)), t.total(width), ""}
 	switch {
 	case t.err != nil:
 		for _, l := range wrap(errorText(t.err), width) {
@@ -263,7 +283,7 @@ func (t *tree) bytesOf(schema format.Name) (bytes int64) {
 	return bytes
 }
 
-// total is the running total, and how long a dump of it may take.
+// total is the running total, and how long the job may take.
 func (t *tree) total(width int) string {
 	e := t.env
 	tables, rows, bytes, unknown := t.sums()
@@ -275,7 +295,7 @@ func (t *tree) total(width int) string {
 		return e.cut("nothing is chosen"+e.Styles.Muted.On("   space chooses, a chooses all"), width)
 	}
 	text := fmt.Sprintf("%s, %s%s rows, %s", show.Plural(int64(tables), "table", "tables"), about, show.Short(float64(rows)), sizeOf(bytes, false))
-	est := t.home.o.State.Estimate("dump", bytes)
+	est := t.home.o.State.Estimate(t.kind, bytes)
 	took := "time " + est.Basis
 	if est.Took > 0 {
 		took = "takes ~" + clock(est.Took) + ", " + est.Basis + " " + t.home.local(est.When, "01-02 15:04")
@@ -366,7 +386,7 @@ func (t *tree) Keys() []key.Binding {
 	if t.typing {
 		return []key.Binding{As(k.Enter, "keep"), As(k.Back, "show all")}
 	}
-	return []key.Binding{As(k.Enter, "dump these"), k.Toggle, k.All, k.Invert, k.Filter, Pair(k.Left, k.Right, "fold"), k.Back, k.Quit}
+	return []key.Binding{As(k.Enter, t.verb), k.Toggle, k.All, k.Invert, k.Filter, Pair(k.Left, k.Right, "fold"), k.Back, k.Quit}
 }
 
 // Captures implements Capturer.
@@ -377,17 +397,22 @@ func (t *tree) Captures(m tea.KeyMsg) bool {
 	return t.typing || t.filter.Text != "" && Pressed(m, t.env.Keys.Back)
 }
 
-// goOn asks for the folder and starts the dump.
+// goOn goes on with what is chosen.
 func (t *tree) goOn() tea.Cmd {
-	if !t.ready || t.err != nil {
+	switch {
+	case !t.ready || t.err != nil:
 		return nil
-	}
-	h := t.home
-	o := dump.Options{DSN: t.link.dsn, Compression: format.Compression{Level: 1}, SegmentSize: defaultSegment}
-	o.Tables, o.ExcludeTables = t.patterns()
-	if len(o.Tables) == 0 && len(t.all) > 0 && t.none() {
+	case len(t.all) > 0 && t.none():
 		return send(toastMsg{text: "no table is chosen", bad: true})
 	}
+	return t.then()
+}
+
+// askFolder asks where to, and shows the form before the dump.
+func (t *tree) askFolder(l link) tea.Cmd {
+	h := t.home
+	o := dump.Options{DSN: l.dsn, Compression: format.Compression{Level: 1}, SegmentSize: defaultSegment}
+	o.Tables, o.ExcludeTables = t.patterns()
 	_, _, bytes, _ := t.sums()
 	question := &Dialog{Title: "Where to?", Lines: []string{"A new or empty folder; it is made."}, Prompt: "folder of the dump", Yes: "go on", No: "back", Then: func(yes bool, dir string) tea.Cmd {
 		if !yes {
@@ -396,7 +421,7 @@ func (t *tree) goOn() tea.Cmd {
 		o.Dir = dir
 		return Push(newReady(h, JobOptions{Kind: "dump", From: o}, bytes))
 	}}
-	in, database, day := h.o.Dir, t.database(), h.o.Now()
+	in, database, day := h.o.Dir, l.dsn.Config.Database, h.o.Now()
 	return func() tea.Msg { // which looks at the disk
 		question.Text = workbench.DumpName(in, database, day)
 		if free, ok := h.o.Ask.Free(in); ok {
@@ -419,7 +444,7 @@ func (t *tree) none() bool {
 	return true
 }
 
-// patterns are the choice as dump's options have it: nothing when all are chosen, else the shorter one of the lists that say so.
+// patterns are the choice as a job's options have it: nothing when all are chosen, else the shorter one of the lists that say so.
 func (t *tree) patterns() (in, out []string) {
 	for i, s := range t.all {
 		pattern := pattern(s.Schema) + "." + pattern(s.Name)
@@ -429,11 +454,19 @@ func (t *tree) patterns() (in, out []string) {
 			out = append(out, pattern)
 		}
 	}
-	if len(out) <= len(in) {
+	if len(out) < len(in) || len(out) == 0 {
 		return nil, out
 	}
 	return in, nil
 }
 
+// plain is a name that a pattern takes as it is.
+var plain = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
 // pattern is a name as a pattern that matches it alone.
-func pattern(n format.Name) string { return `"` + strings.ReplaceAll(string(n), `"`, `""`) + `"` }
+func pattern(n format.Name) string {
+	if plain.MatchString(string(n)) {
+		return string(n)
+	}
+	return `"` + strings.ReplaceAll(string(n), `"`, `""`) + `"`
+}

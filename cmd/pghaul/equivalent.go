@@ -30,17 +30,14 @@ func equivalent(o tui.JobOptions) string {
 			words = append(words, dsn)
 		}
 		words = append(words, "-f", from.Dir)
-		for _, t := range from.Tables {
-			words = append(words, "-t", t)
-		}
-		for _, t := range from.ExcludeTables {
-			words = append(words, "-T", t)
-		}
+		words = append(words, tableWords(from.Tables, from.ExcludeTables)...)
 		flag(from.Compression != format.Compression{Level: 1}, "-Z", from.Compression.String())
 	case "restore":
 		words = append(words, to.Dir, targetWord(to.DSN))
+		words = append(words, tableWords(to.Tables, to.ExcludeTables)...)
 	case "migrate":
 		words = append(words, targetWord(from.DSN), targetWord(to.DSN))
+		words = append(words, tableWords(to.Tables, to.ExcludeTables)...)
 		flag(!o.Gates, "--yes")
 	}
 	words = append(words, "-j", strconv.Itoa(jobs))
@@ -58,6 +55,17 @@ func equivalent(o tui.JobOptions) string {
 		words[i] = shellWord(words[i])
 	}
 	return strings.Join(words, " ")
+}
+
+// tableWords are the options that choose tables.
+func tableWords(in, out []string) (words []string) {
+	for _, t := range in {
+		words = append(words, "-t", t)
+	}
+	for _, t := range out {
+		words = append(words, "-T", t)
+	}
+	return words
 }
 
 // targetWord names a database that cannot be left to the environment.

@@ -58,7 +58,8 @@ func TestEquivalentCommand(t *testing.T) {
 			t.Errorf("%q becomes %+v", words, got)
 		}
 	}
-	to := restore.Options{DSN: shop, Dir: "it's", Jobs: 2, DataOnly: true, OnExisting: restore.Append, NoProve: true, NoAnalyze: true, NoOwner: true}
+	to := restore.Options{DSN: shop, Dir: "it's", Jobs: 2, DataOnly: true, OnExisting: restore.Append, NoProve: true, NoAnalyze: true, NoOwner: true,
+		Choice: restore.Choice{Tables: []string{`"sales"."orders"`}}}
 	r := &restoreFlags{job: newJobFlags(), onExisting: string(restore.Fail)}
 	c := a.restoreCommand()
 	c.ResetFlags()
@@ -68,7 +69,8 @@ func TestEquivalentCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := r.options(a, c, c.Flags().Args())
-	if err != nil || got.Dir != to.Dir || got.Jobs != 2 || !got.DataOnly || got.OnExisting != restore.Append || !got.NoProve || !got.NoAnalyze || !got.NoOwner || !reflect.DeepEqual(got.DSN.Given, shop.Given) {
+	if err != nil || got.Dir != to.Dir || got.Jobs != 2 || !got.DataOnly || got.OnExisting != restore.Append || !got.NoProve || !got.NoAnalyze || !got.NoOwner || !reflect.DeepEqual(got.DSN.Given, shop.Given) ||
+		!reflect.DeepEqual(got.Tables, to.Tables) {
 		t.Errorf("%q becomes %+v, %v", words, got, err)
 	}
 	if line := equivalent(tui.JobOptions{Kind: "migrate", From: dump.Options{DSN: shop, SegmentSize: defaultSegment}, To: restore.Options{DSN: odd, Create: true, Jobs: 2}}); !strings.HasPrefix(line, "pghaul migrate 'dbname=shop host=db1 user=ann' ") ||
