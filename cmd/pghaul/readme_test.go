@@ -46,7 +46,7 @@ func shownCommands(page string) (all []shownCommand) {
 }
 
 var (
-	numbers = regexp.MustCompile(`[0-9][0-9a-f.,:-]*|<[0-9]+`)
+	numbers = regexp.MustCompile(`-?[0-9][0-9a-f.,:-]*|<[0-9]+`)
 	units   = regexp.MustCompile(`\b0 (B|KiB|MiB|GiB|min|h|d)\b`)
 	ragged  = regexp.MustCompile(`[ ─━—]+`)
 	judged  = regexp.MustCompile(`^(read|parse|convert|write|insert|check)-bound: .*|^no stage .*`)
