@@ -259,7 +259,11 @@ func TestWhole(t *testing.T) {
 				return
 			}
 			t.Run("icu", func(t *testing.T) {
-				carryAll(t, "icu", sorted, from, to, bin, `LOCALE_PROVIDER icu ICU_LOCALE 'de-u-kn-true'`)
+				provider := `LOCALE_PROVIDER icu ICU_LOCALE 'de-u-kn-true'`
+				if actual(p.from) < 15 { // whose databases have the C library's locales alone
+					provider = `LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'`
+				}
+				carryAll(t, "icu", sorted, from, to, bin, provider)
 			})
 			for _, name := range pgtest.Datasets {
 				t.Run(name, func(t *testing.T) { carryAll(t, name, pgtest.Dataset(t, name), from, to, bin) })
