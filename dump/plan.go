@@ -14,9 +14,6 @@ import (
 // pageSize is the server's BLCKSZ; other sizes make segments larger or smaller than asked, and nothing else.
 const pageSize = 8192
 
-// maxSegments bounds the files of one table.
-const maxSegments = 100_000
-
 // table is one table whose rows the dump carries.
 type table struct {
 	rel       *pg.Relation

@@ -2,7 +2,6 @@ package dump
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/bytehaul/pghaul/format"
@@ -93,11 +92,8 @@ func copyOut(s *segment, types pg.Types, name string, columns []string, conditio
 		return "COPY " + name + " (" + strings.Join(list, ", ") + ") TO STDOUT (FORMAT binary)"
 	}
 	var where []string
-	if s.pages != nil && s.pages.From > 0 {
-		where = append(where, fmt.Sprintf("ctid >= '(%d,0)'::pg_catalog.tid", s.pages.From))
-	}
-	if s.pages != nil && s.pages.To > 0 {
-		where = append(where, fmt.Sprintf("ctid < '(%d,0)'::pg_catalog.tid", s.pages.To))
+	if s.pages != nil {
+		where = append(where, pg.PagesSQL(s.pages.From, s.pages.To))
 	}
 	if condition != "" {
 		where = append(where, "("+condition+"\n)") // a comment in it ends with the line

@@ -134,17 +134,8 @@ func (c *dataComparison) match(ctx context.Context) error {
 		}
 	}
 	c.groups = c.groupTables(c.plan.tables)
-	slices.SortStableFunc(c.groups, func(a, b *proofGroup) int { return cmp.Compare(b.bytes(), a.bytes()) })
 	c.got = make([]format.Totals, len(c.groups))
 	return nil
-}
-
-// bytes is the size of a group's tables on the source, about.
-func (g *proofGroup) bytes() (n int64) {
-	for _, t := range g.tables {
-		n += t.entry.Bytes
-	}
-	return n
 }
 
 // unread tells why a group is not read on the target; "" when it is.
@@ -162,9 +153,13 @@ func (c *dataComparison) unread(g *proofGroup) (state DataState, why string) {
 
 // read reads both sides.
 func (c *dataComparison) read(ctx context.Context) error {
+	readings, err := c.cutReadings(ctx, c.groups)
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.readSource(ctx) })
-	group.Go(func() error { return c.readTarget(ctx) })
+	group.Go(func() error { return c.readTarget(ctx, readings) })
 	return group.Wait()
 }
 
@@ -222,7 +217,7 @@ func (w *worker) readSegment(ctx context.Context, t *loadTable, i int) error {
 }
 
 // readTarget reads the target's tables under one snapshot.
-func (c *dataComparison) readTarget(ctx context.Context) error {
+func (c *dataComparison) readTarget(ctx context.Context, readings []reading) error {
 	snapshot, release, err := c.holdSnapshot(ctx)
 	if err != nil {
 		return err
@@ -231,7 +226,7 @@ func (c *dataComparison) readTarget(ctx context.Context) error {
 	backends, stop := c.watchServer(ctx)
 	defer stop()
 	var next atomic.Int64
-	return c.crew(ctx, max(1, len(c.groups)), func(ctx context.Context, place *control.Place) error {
+	return c.crew(ctx, max(1, len(readings)), func(ctx context.Context, place *control.Place) error {
 		r, err := c.newReader(ctx, snapshot)
 		if err != nil {
 			return err
@@ -242,15 +237,19 @@ func (c *dataComparison) readTarget(ctx context.Context) error {
 		place.Ready()
 		for place.Stay() {
 			i := int(next.Add(1)) - 1
-			if i >= len(c.groups) {
+			if i >= len(readings) {
 				return nil
 			}
-			g := c.groups[i]
+			g := readings[i].group
 			if state, _ := c.unread(g); state != "" {
 				continue
 			}
-			if c.got[i], err = r.read(ctx, g); err != nil {
+			got, whole, err := r.readPart(ctx, readings[i])
+			if err != nil {
 				return pg.Wrap(err, "table %s of the target", g.name)
+			}
+			if whole {
+				c.got[g.no] = got
 			}
 		}
 		return nil

@@ -1,7 +1,6 @@
 package restore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +29,7 @@ type proofGroup struct {
 	target *pg.Target
 	tables []*loadTable
 	want   format.Totals
+	readBack
 }
 
 // proof reads every table back, in one snapshot, and compares rows and digest with the dump's. Nothing else has happened to the tables yet:
@@ -49,8 +49,11 @@ func (j *job) proof(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	p := &proving{job: j, snapshot: snapshot, groups: groups, mismatches: make([]error, len(groups)), unproven: make([]string, len(groups))}
-	if err := j.crew(ctx, len(groups), p.work); err != nil {
+	p := &proving{job: j, snapshot: snapshot, mismatches: make([]error, len(groups)), unproven: make([]string, len(groups))}
+	if p.readings, err = j.cutReadings(ctx, groups); err != nil {
+		return err
+	}
+	if err := j.crew(ctx, len(p.readings), p.work); err != nil {
 		return err
 	}
 	j.sum.Proven += int(p.proven.Load())
@@ -74,18 +77,18 @@ func (j *job) holdSnapshot(ctx context.Context) (snapshot string, release func()
 	return snapshot, func() { closeConn(holder) }, nil
 }
 
-// proving is the work that the workers of a proof share; each has the group that it took to itself.
+// proving is the work that the workers of a proof share; each has the reading that it took to itself, and who brings the last of a group has the group.
 type proving struct {
 	*job
 	snapshot   string
-	groups     []*proofGroup
+	readings   []reading
 	mismatches []error  // by group
 	unproven   []string // by group: its name and why; empty: proven, or mismatched
 	next       atomic.Int64
 	proven     atomic.Int64 // tables
 }
 
-// work reads one group after the other back, over a session of its own.
+// work reads one part after the other back, over a session of its own.
 func (p *proving) work(ctx context.Context, place *control.Place) error {
 	r, err := p.newReader(ctx, p.snapshot)
 	if err != nil {
@@ -98,27 +101,34 @@ func (p *proving) work(ctx context.Context, place *control.Place) error {
 			return err
 		}
 		i := int(p.next.Add(1)) - 1
-		if i >= len(p.groups) {
+		if i >= len(p.readings) {
 			return nil
 		}
-		g := p.groups[i]
-		got, err := r.read(ctx, g)
+		g := p.readings[i].group
+		got, whole, err := r.readPart(ctx, p.readings[i])
 		if err != nil {
 			return pg.Wrap(err, "proof of table %s", g.name)
 		}
-		if why := p.otherForms(g.tables[0]); why != "" && got.Rows == g.want.Rows && got.Digest != g.want.Digest {
-			g.mark(progress.NotProven, why)
-			p.unproven[i] = fmt.Sprintf("%s: %s", g.name, why)
-			continue
-		}
-		if p.mismatches[i] = g.compare(got); p.mismatches[i] == nil {
-			p.proven.Add(int64(len(g.tables)))
+		if whole {
+			p.judge(g, got)
 		}
 	}
 	return nil
 }
 
-// proofGroups sums up what each reading has to find, largest first, and names the tables that can't be proven.
+// judge compares a group that was read back with what it should be.
+func (p *proving) judge(g *proofGroup, got format.Totals) {
+	if why := p.otherForms(g.tables[0]); why != "" && got.Rows == g.want.Rows && got.Digest != g.want.Digest {
+		g.mark(progress.NotProven, why)
+		p.unproven[g.no] = fmt.Sprintf("%s: %s", g.name, why)
+		return
+	}
+	if p.mismatches[g.no] = g.compare(got); p.mismatches[g.no] == nil {
+		p.proven.Add(int64(len(g.tables)))
+	}
+}
+
+// proofGroups sums up what is to be found in each group, and names the tables that can't be proven.
 func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 	if err := j.checkTablesKnown(ctx); err != nil {
 		return nil, err
@@ -142,7 +152,6 @@ func (j *job) proofGroups(ctx context.Context) ([]*proofGroup, error) {
 			g.want = g.want.Add(want)
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b *proofGroup) int { return cmp.Compare(b.want.Length, a.want.Length) })
 	return groups, nil
 }
 
@@ -233,15 +242,15 @@ func (j *job) newReader(ctx context.Context, snapshot string) (*reader, error) {
 	return &reader{job: j, conn: c, pool: newLanePool()}, nil
 }
 
-// read reads a table as its files hold it: the columns in their order and of their types, text where they have text, with the source's OIDs. A partitioned
-// table's rows are those of its partitions.
-func (r *reader) read(ctx context.Context, g *proofGroup) (format.Totals, error) {
+// read reads a table, or the rows in a range of its pages, as its files hold it: the columns in their order and of their types, text where they have text, with the source's
+// OIDs. A partitioned table's rows are those of its partitions.
+func (r *reader) read(ctx context.Context, g *proofGroup, pages *format.CTIDRange) (format.Totals, error) {
 	j, c, t := r.job, r.conn, g.tables[0]
 	table, columns, err := c.SQLNames(ctx, g.target.OID, g.target.Schema, g.target.Name, t.columnNames(), c.PgConn().ParameterStatus("client_encoding"))
 	if err != nil {
 		return format.Totals{}, err
 	}
-	types, plain := t.sourceTypes(), g.target.Kind == 'r'
+	types, plain := t.sourceTypes(), g.target.Kind == 'r' && pages == nil
 	back, oids := make([]convert.Column, len(t.fits)), make([]uint32, len(t.fits))
 	for i, f := range t.fits {
 		back[i], oids[i] = convert.Column{Name: f.column.Name, Opaque: !f.keepsType()}, f.target.OID
@@ -264,7 +273,11 @@ func (r *reader) read(ctx context.Context, g *proofGroup) (format.Totals, error)
 		if g.target.Kind != 'r' {
 			only = ""
 		}
-		sql = "COPY (SELECT " + strings.Join(columns, ", ") + " FROM " + only + table + ") TO STDOUT (FORMAT binary)"
+		where := ""
+		if pages != nil {
+			where = " WHERE " + pg.PagesSQL(pages.From, pages.To)
+		}
+		sql = "COPY (SELECT " + strings.Join(columns, ", ") + " FROM " + only + table + where + ") TO STDOUT (FORMAT binary)"
 	}
 	walker := format.NewWalker(len(t.columns))
 	var stages []pipeline.Stage

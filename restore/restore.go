@@ -69,6 +69,8 @@ type Options struct {
 	Tool     string
 	Tracker  *progress.Tracker
 	Logf     func(format string, args ...any) // details for -v; nil: none
+
+	smallestReading int64 // bytes of a table below which it is read back in one piece; 0: flow.SmallestPiece
 }
 
 // Summary says what a restore did. A non-empty Gaps means incomplete: exit code 4.

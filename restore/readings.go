@@ -1,0 +1,104 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/bytehaul/pghaul/format"
+	"github.com/bytehaul/pghaul/internal/flow"
+)
+
+// reading is what one COPY reads back: a group, or a range of the pages of its table.
+type reading struct {
+	group  *proofGroup
+	pages  *format.CTIDRange // nil: the whole group
+	effort float64
+}
+
+// readBack is how far the readings of a group have come.
+type readBack struct {
+	no int // of the group
+
+	mu      sync.Mutex
+	missing int // readings that have not ended
+	sum     format.Totals
+}
+
+// add adds what one reading found, and gives the sum. whole: it was the last.
+func (p *readBack) add(t format.Totals) (sum format.Totals, whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sum = p.sum.Add(t)
+	p.missing--
+	return p.sum, p.missing == 0
+}
+
+// effort is what reading the tables of a group costs.
+func (g *proofGroup) effort() (bytes int64, effort float64) {
+	for _, t := range g.tables {
+		bytes += t.entry.Bytes
+		effort += flow.Effort(t.entry.Bytes, t.entry.Rows, len(t.columns))
+	}
+	return bytes, effort
+}
+
+// pagesFrom is the first major whose ctid ranges are read without the pages before them.
+const pagesFrom = 140000
+
+// cutReadings cuts tables for which the other connections would wait, and puts the readings first that take longest. Groups without a target are left whole. Nobody
+// can move rows to other pages between two readings of a table: whoever has read a part holds the table's lock until its session ends.
+func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading, error) {
+	var total float64
+	for _, g := range groups {
+		_, effort := g.effort()
+		total += effort
+	}
+	piece := make([]int64, len(groups))
+	var large []uint32
+	for i, g := range groups {
+		g.no = i
+		bytes, effort := g.effort()
+		if g.target == nil || g.target.Kind != 'r' || j.leader.Version < pagesFrom {
+			continue
+		}
+		if piece[i] = flow.PieceBytes(bytes, effort, total, j.o.Jobs, cmp.Or(j.o.smallestReading, flow.SmallestPiece)); piece[i] > 0 && piece[i] < bytes {
+			large = append(large, g.target.OID)
+		}
+	}
+	var heaps map[uint32]int64 // pages
+	if len(large) > 0 {
+		var err error
+		if heaps, err = j.leader.HeapPages(ctx, large); err != nil {
+			return nil, err
+		}
+	}
+	var list []reading
+	for i, g := range groups {
+		bytes, effort := g.effort()
+		ranges := []*format.CTIDRange{nil}
+		if g.target != nil {
+			if pages, ok := heaps[g.target.OID]; ok {
+				ranges = flow.PageRanges(pages, bytes, piece[i])
+				j.logf("table %s is read back in %d parts", g.name, len(ranges))
+			}
+		}
+		g.missing = len(ranges)
+		for _, pages := range ranges {
+			list = append(list, reading{group: g, pages: pages, effort: effort / float64(len(ranges))})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b reading) int { return cmp.Compare(b.effort, a.effort) })
+	return list, nil
+}
+
+// readPart reads a part back. Who brings the last one of a group gets the group's sum, and whole.
+func (r *reader) readPart(ctx context.Context, part reading) (sum format.Totals, whole bool, err error) {
+	got, err := r.read(ctx, part.group, part.pages)
+	if err != nil {
+		return sum, false, err
+	}
+	sum, whole = part.group.add(got)
+	return sum, whole, nil
+}
