@@ -228,18 +228,18 @@ INSERT INTO a VALUES (0, 'before', 'sad'); INSERT INTO c VALUES (7)`
 		}
 	})
 	t.Run("append sets no sequence back", func(t *testing.T) {
-		const tables = `CREATE TABLE s (id serial, down int); CREATE SEQUENCE down INCREMENT -1; CREATE SEQUENCE still; ALTER SEQUENCE down OWNED BY s.down; ALTER SEQUENCE still OWNED BY s.down;`
-		source := pgtest.DB(t, tables, `INSERT INTO s SELECT nextval('s_id_seq'), nextval('down') FROM generate_series(1, 10); SELECT setval('still', 7)`)
-		target := pgtest.DB(t, tables, `SELECT setval('s_id_seq', 500), setval('down', -500), setval('still', 3)`)
+		const tables = `CREATE TABLE s (id serial, down int); CREATE SEQUENCE down INCREMENT -1; CREATE SEQUENCE still; CREATE SEQUENCE begun; CREATE SEQUENCE next; ALTER SEQUENCE down OWNED BY s.down; ALTER SEQUENCE still OWNED BY s.down;`
+		source := pgtest.DB(t, tables, `INSERT INTO s SELECT nextval('s_id_seq'), nextval('down') FROM generate_series(1, 10); SELECT setval('still', 7), setval('next', 10)`) // and begun has given no value away
+		target := pgtest.DB(t, tables, `SELECT setval('s_id_seq', 500), setval('down', -500), setval('still', 3), setval('begun', 1), setval('next', 900, false)`)
 		o := options(t, takeDump(t, source), target)
 		o.DataOnly, o.OnExisting = true, restore.Append
 		mustRestore(t, o)
-		if got := pgtest.SQL(t, target, `SELECT concat_ws(' ', (SELECT last_value FROM s_id_seq), (SELECT last_value FROM down), (SELECT last_value FROM still))`); got != "500 -500 7" {
+		if got := pgtest.SQL(t, target, `SELECT concat_ws(' ', (SELECT last_value FROM s_id_seq), (SELECT last_value FROM down), (SELECT last_value FROM still), nextval('begun'), nextval('next'))`); got != "500 -500 7 2 900" {
 			t.Errorf("the sequences are at %s", got)
 		}
 		o.OnExisting = restore.Truncate
 		mustRestore(t, o)
-		if got := pgtest.SQL(t, target, `SELECT concat_ws(' ', (SELECT last_value FROM s_id_seq), (SELECT last_value FROM down), (SELECT last_value FROM still))`); got != "10 -10 7" {
+		if got := pgtest.SQL(t, target, `SELECT concat_ws(' ', (SELECT last_value FROM s_id_seq), (SELECT last_value FROM down), (SELECT last_value FROM still), nextval('begun'), nextval('next'))`); got != "10 -10 7 1 11" {
 			t.Errorf("in place of what was there the sequences are at %s", got)
 		}
 	})

@@ -370,29 +370,45 @@ func (c *Conn) SetSequences(ctx context.Context, list []format.Sequence) error {
 	return err
 }
 
-// SequencesBeyond tells which sequences of a list, by position, the server has beyond the state given, in the direction that each counts in. A sequence that
-// the role may not read is not among them.
+// SequencesBeyond tells which sequences of a list, by position, the server has beyond the state given, in the direction that each counts in: they have given a later
+// value away, or are set to begin with one. A sequence that the role may not read is not among them.
 func (c *Conn) SequencesBeyond(ctx context.Context, list []format.Sequence) (beyond map[int]bool, err error) {
-	names, values := make([]string, len(list)), make([]int64, len(list))
+	names := make([]string, len(list))
 	for i, s := range list {
-		names[i], values[i] = QuoteName(s.Schema, s.Name), s.LastValue
+		names[i] = QuoteName(s.Schema, s.Name)
 	}
-	rows, err := c.Query(ctx, `SELECT n::int4 FROM (SELECT s.n, s.value, q.seqincrement,
-  CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'USAGE, SELECT') THEN pg_catalog.pg_sequence_last_value(q.seqrelid) END AS last
- FROM unnest($1::text[], $2::int8[]) WITH ORDINALITY s(name, value, n) JOIN pg_catalog.pg_sequence q ON q.seqrelid = s.name::pg_catalog.regclass::pg_catalog.oid) x
- WHERE CASE WHEN seqincrement > 0 THEN last > value ELSE last < value END`, names, values)
+	rows, err := c.Query(ctx, `SELECT s.n::int4 - 1, q.seqincrement > 0 FROM unnest($1::text[]) WITH ORDINALITY s(name, n)
+ JOIN pg_catalog.pg_sequence q ON q.seqrelid = s.name::pg_catalog.regclass::pg_catalog.oid WHERE pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT')`, names)
 	if err != nil {
-		return nil, Wrap(err, "state of the sequences")
+		return nil, Wrap(err, "list of sequences")
 	}
-	at, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	readable, err := collect(rows, "list of sequences", pgx.RowToStructByPos[struct {
+		At int32
+		Up bool
+	}])
 	if err != nil {
-		return nil, Wrap(err, "state of the sequences")
+		return nil, err
+	}
+	there := make([]format.Sequence, len(readable))
+	for i, r := range readable {
+		there[i] = format.Sequence{Schema: list[r.At].Schema, Name: list[r.At].Name}
+	}
+	if err := c.readSequences(ctx, there); err != nil {
+		return nil, err
 	}
 	beyond = map[int]bool{}
-	for _, n := range at {
-		beyond[int(n)-1] = true
+	for i, r := range readable {
+		beyond[int(r.At)] = further(there[i], list[r.At], r.Up)
 	}
 	return beyond, nil
+}
+
+// further tells that a sequence is in a later state than another, counting up or down. Of two with the same value the one is later that has given it away.
+func further(a, b format.Sequence, up bool) bool {
+	if a.LastValue != b.LastValue {
+		return (a.LastValue > b.LastValue) == up
+	}
+	return a.IsCalled && !b.IsCalled
 }
 
 // TextLiteral is an SQL expression in ASCII for a text given in UTF-8, for sessions of any client encoding; the bytes as they
