@@ -26,7 +26,7 @@ type Walker struct {
 
 // fieldShape is the length of a field: as it is stored, and in bytes with the four of the length itself.
 type fieldShape struct {
-	stored uint32 // as a little-endian number, which costs nothing to read
+	stored uint32 // as load32 gives it
 	width  int32
 }
 
