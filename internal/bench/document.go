@@ -31,7 +31,7 @@ func (b *bench) document(file, target string) error {
 	fmt.Fprintf(&out, "%s\n\n```\n%s\n```\n", b.conditions(), bytes.TrimSpace(b.said.Bytes()))
 	out.Write(end)
 	out.Write(tail)
-	return os.WriteFile(file, out.Bytes(), 0o644)
+	return os.WriteFile(file, out.Bytes(), 0o600) // it is there, and keeps its mode
 }
 
 // conditions tells what was measured, when, and on what.
@@ -62,7 +62,7 @@ func machine() string {
 	said := fmt.Sprintf("%s, %d cores", processor, runtime.NumCPU())
 	var memory unix.Sysinfo_t
 	if unix.Sysinfo(&memory) == nil {
-		said += fmt.Sprintf(", %d GiB", (uint64(memory.Totalram)*uint64(memory.Unit)+1<<29)>>30)
+		said += fmt.Sprintf(", %d GiB", (memory.Totalram*uint64(memory.Unit)+1<<29)>>30)
 	}
 	var name unix.Utsname
 	if unix.Uname(&name) == nil {
