@@ -218,7 +218,7 @@ func (w *worker) readSegment(ctx context.Context, t *loadTable, i int) error {
 
 // readTarget reads the target's tables under one snapshot.
 func (c *dataComparison) readTarget(ctx context.Context, readings []reading) error {
-	snapshot, release, err := c.holdSnapshot(ctx)
+	snapshot, release, err := c.holdSnapshot(ctx, readings)
 	if err != nil {
 		return err
 	}

@@ -44,15 +44,15 @@ func (j *job) proof(ctx context.Context) error {
 		return err
 	}
 	j.monetary = server.LCMonetary
-	snapshot, release, err := j.holdSnapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	p := &proving{job: j, snapshot: snapshot, mismatches: make([]error, len(groups)), unproven: make([]string, len(groups))}
+	p := &proving{job: j, mismatches: make([]error, len(groups)), unproven: make([]string, len(groups))}
 	if p.readings, err = j.cutReadings(ctx, groups); err != nil {
 		return err
 	}
+	var release func()
+	if p.snapshot, release, err = j.holdSnapshot(ctx, p.readings); err != nil {
+		return err
+	}
+	defer release()
 	if err := j.crew(ctx, len(p.readings), p.work); err != nil {
 		return err
 	}
@@ -64,17 +64,39 @@ func (j *job) proof(ctx context.Context) error {
 	return nil
 }
 
-// holdSnapshot exports a snapshot of the target for readers to share. Until release it is held by a session of its own.
-func (j *job) holdSnapshot(ctx context.Context) (snapshot string, release func(), err error) {
+// holdSnapshot exports a snapshot of the target for readers to share. Until release it is held by a session of its own, and with it a lock on each table that is read
+// in parts: else VACUUM FULL could move rows to other pages while nobody reads, between two of them.
+func (j *job) holdSnapshot(ctx context.Context, readings []reading) (snapshot string, release func(), err error) {
 	holder, err := j.connectData(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	if snapshot, err = holder.ExportSnapshot(ctx); err != nil {
+	if snapshot, err = holder.ExportSnapshot(ctx); err == nil {
+		err = lockParts(ctx, holder, readings)
+	}
+	if err != nil {
 		closeConn(holder)
 		return "", nil, err
 	}
 	return snapshot, func() { closeConn(holder) }, nil
+}
+
+// lockParts takes ACCESS SHARE on the tables of which there are several readings.
+func lockParts(ctx context.Context, c *pg.Conn, readings []reading) error {
+	for _, r := range readings {
+		if r.pages == nil || r.pages.From > 0 {
+			continue
+		}
+		t := r.group.target
+		table, _, err := c.SQLNames(ctx, t.OID, t.Schema, t.Name, nil, c.PgConn().ParameterStatus("client_encoding"))
+		if err == nil {
+			err = c.Exec(ctx, "LOCK TABLE ONLY "+table+" IN ACCESS SHARE MODE")
+		}
+		if err != nil {
+			return pg.Wrap(err, "lock of table %s", r.group.name)
+		}
+	}
+	return nil
 }
 
 // proving is the work that the workers of a proof share; each has the reading that it took to itself, and who brings the last of a group has the group.

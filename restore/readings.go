@@ -44,11 +44,11 @@ func (g *proofGroup) effort() (bytes int64, effort float64) {
 	return bytes, effort
 }
 
-// pagesFrom is the first major whose ctid ranges are read without the pages before them.
+// pagesFrom is the first version whose ctid ranges are read without the pages before them.
 const pagesFrom = 140000
 
-// cutReadings cuts tables for which the other connections would wait, and puts the readings first that take longest. Groups without a target are left whole. Nobody
-// can move rows to other pages between two readings of a table: whoever has read a part holds the table's lock until its session ends.
+// cutReadings cuts tables for which the other connections would wait, and puts the readings first that take longest. Groups without a target are left whole. Between
+// two readings of a table its rows must stay in their pages: see [job.holdSnapshot].
 func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading, error) {
 	var total float64
 	for _, g := range groups {
@@ -81,6 +81,8 @@ func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading,
 		if g.target != nil {
 			if pages, ok := heaps[g.target.OID]; ok {
 				ranges = flow.PageRanges(pages, bytes, piece[i])
+			}
+			if len(ranges) > 1 {
 				j.logf("table %s is read back in %d parts", g.name, len(ranges))
 			}
 		}

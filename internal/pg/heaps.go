@@ -8,10 +8,11 @@ import (
 )
 
 // HeapPages gives the number of pages of those of the tables whose rows lie in a heap, which the server can read from any page on (since 14 without reading the
-// pages before).
+// pages before), and by whose ctid the role may ask: that takes SELECT on the table, privileges on its columns are not enough.
 func (c *Conn) HeapPages(ctx context.Context, tables []uint32) (map[uint32]int64, error) {
 	rows, err := c.Query(ctx, `SELECT c.oid, pg_catalog.pg_relation_size(c.oid) / current_setting('block_size')::int8
- FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam WHERE a.amname = 'heap' AND c.relkind = 'r' AND c.oid = ANY ($1::oid[])`, tables)
+ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam WHERE a.amname = 'heap' AND c.relkind = 'r' AND c.oid = ANY ($1::oid[])
+ AND pg_catalog.has_table_privilege(c.oid, 'SELECT')`, tables)
 	if err != nil {
 		return nil, Wrap(err, "sizes of tables")
 	}
