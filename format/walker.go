@@ -87,7 +87,8 @@ func (w *Walker) Walk(p []byte) (n int, err error) {
 
 // fields follows the fields of a row from q, and returns where it came to and how many are left. Where a field starts depends on the length of the one before it,
 // and that chain of loads is what walking costs. So four fields at a time are taken to be as long as those of the row before, which can be
-// looked at side by side, and are followed one by one only where that is wrong.
+// looked at side by side, and are followed one by one only where that is wrong. Where an int has 32 bits, guesses of a gigabyte may add up to less than nothing,
+// which is out of bounds as an unsigned number.
 func (w *Walker) fields(p []byte, q int) (end, left int) {
 	left = w.columns
 	for shape := w.shape; len(shape) >= 4; shape = shape[4:] {
@@ -95,7 +96,7 @@ func (w *Walker) fields(p []byte, q int) (end, left int) {
 		q1 := q + int(s[0].width)
 		q2 := q1 + int(s[1].width)
 		q3 := q2 + int(s[2].width)
-		if q3+4 <= len(p) && (load32(p, q)^s[0].stored)|(load32(p, q1)^s[1].stored)|(load32(p, q2)^s[2].stored)|(load32(p, q3)^s[3].stored) == 0 {
+		if uint(q3)+4 <= uint(len(p)) && (load32(p, q)^s[0].stored)|(load32(p, q1)^s[1].stored)|(load32(p, q2)^s[2].stored)|(load32(p, q3)^s[3].stored) == 0 {
 			q = q3 + int(s[3].width)
 			left -= 4
 			continue
