@@ -85,8 +85,7 @@ func (b *bench) throughput(ctx context.Context, stream func(context.Context, int
 
 func (b *bench) receiveStream(ctx context.Context, rows int) error {
 	sql := fmt.Sprintf("COPY (SELECT w.t FROM (SELECT repeat('x', %d)::bytea AS t OFFSET 0) w, generate_series(1, %d)) TO STDOUT (FORMAT binary)", wideRow, rows)
-	_, err := b.conn.PgConn().CopyTo(ctx, io.Discard, sql)
-	return err
+	return b.conn.CopyOut(ctx, io.Discard, sql)
 }
 
 func (b *bench) sendStream(ctx context.Context, rows int) error {

@@ -83,8 +83,7 @@ func (b *bench) serverCopy(ctx context.Context, c *pg.Conn, t *Table, as string)
 	if b.report.Discards == "/dev/null" {
 		return c.Exec(ctx, "COPY "+t.SQL()+" TO '/dev/null' (FORMAT "+as+")")
 	}
-	_, err := c.PgConn().CopyTo(ctx, io.Discard, "COPY "+t.SQL()+" TO STDOUT (FORMAT "+as+")")
-	return err
+	return c.CopyOut(ctx, io.Discard, "COPY "+t.SQL()+" TO STDOUT (FORMAT "+as+")")
 }
 
 // dumpOf dumps tables into a folder below the benchmark's, whose files of an earlier round are removed before the clock starts. The time is of the data phase.
