@@ -6,12 +6,13 @@ base=${1:-HEAD} count=${2:-6}
 packages=(format internal/pipeline internal/pg internal/flow internal/convert internal/progress)
 
 work=$(mktemp -d)
-trap 'git worktree remove --force "$work/base"; rm -rf "$work"' EXIT
+trap 'git worktree remove --force "$work/base" || :; rm -rf "$work"' EXIT
 git worktree add --quiet --detach "$work/base" "$base"
 
 build() { # FOLDER SIDE: test binaries of the packages that are there
   for p in "${packages[@]}"; do
-    (cd "$1/$p" 2>/dev/null && go test -c -o "$work/$2.${p//\//.}" .) || echo "$2 has no $p" >&2
+    [ -d "$1/$p" ] || { echo "$2 has no $p" >&2; continue; }
+    (cd "$1/$p" && go test -c -o "$work/$2.${p//\//.}" .)
   done
 }
 build "$work/base" base
