@@ -67,7 +67,7 @@ func (a *app) cat(k *catFlags, path string) error {
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return usagef("%s is a folder", path).hint("name one of its data files: \"find %s -name '*.pgcopy*'\" lists them", path)
+			return usagef("%s is a folder", path).hint("name one of its data files: \"find %s -name '*.pgcopy*'\" lists them", shellWord(path))
 		}
 		in = f
 	}
