@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // document puts what a run printed into the place of the last run's in a text, with what it was measured on. The place is between two comments of Markdown that
@@ -53,22 +52,29 @@ func (b *bench) conditions() string {
 
 // machine names the processor, the cores, the memory and the kernel, as far as the machine tells.
 func machine() string {
-	processor := runtime.GOARCH
-	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		if _, after, ok := strings.Cut(string(info), "model name\t: "); ok {
-			processor, _, _ = strings.Cut(after, "\n")
-		}
+	said := fmt.Sprintf("%s, %d cores", cmp.Or(field("/proc/cpuinfo", "model name"), runtime.GOARCH), runtime.NumCPU())
+	var kB int64
+	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemTotal"), "%d kB", &kB); err == nil {
+		said += fmt.Sprintf(", %d GiB", (kB+1<<19)>>20)
 	}
-	said := fmt.Sprintf("%s, %d cores", processor, runtime.NumCPU())
-	var memory unix.Sysinfo_t
-	if unix.Sysinfo(&memory) == nil {
-		said += fmt.Sprintf(", %d GiB", (memory.Totalram*uint64(memory.Unit)+1<<29)>>30)
-	}
-	var name unix.Utsname
-	if unix.Uname(&name) == nil {
-		said += ", " + unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		said += ", Linux " + strings.TrimSpace(string(release))
 	}
 	return said
+}
+
+// field is what a file of lines "name: value" says of a name; "" when it says nothing.
+func field(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if known, value, _ := strings.Cut(line, ":"); strings.TrimSpace(known) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // version is the first line that a program says of itself.
