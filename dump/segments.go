@@ -7,6 +7,7 @@ import (
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/flow"
+	"github.com/bytehaul/pghaul/internal/pg"
 )
 
 // cutSegments splits large heaps by ranges of pages and puts the segments first that take longest.
@@ -19,7 +20,7 @@ func (p *plan) cutSegments(o *Options, version int) {
 	for i, t := range p.tables {
 		size := t.bytes()
 		ranges := []*format.CTIDRange{nil}
-		if t.rel.Heap && version >= 140000 && t.condition == "" && !o.single() {
+		if t.rel.Heap && version >= pg.PagesFrom && t.condition == "" && !o.single() {
 			ranges = flow.PageRanges(t.rel.Pages, size, o.segmentSize(size, t.effort(), total))
 		}
 		for no, pages := range ranges {

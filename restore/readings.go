@@ -8,6 +8,7 @@ import (
 
 	"github.com/bytehaul/pghaul/format"
 	"github.com/bytehaul/pghaul/internal/flow"
+	"github.com/bytehaul/pghaul/internal/pg"
 )
 
 // reading is what one COPY reads back: a group, or a range of the pages of its table.
@@ -44,9 +45,6 @@ func (g *proofGroup) effort() (bytes int64, effort float64) {
 	return bytes, effort
 }
 
-// pagesFrom is the first version whose ctid ranges are read without the pages before them.
-const pagesFrom = 140000
-
 // cutReadings cuts tables for which the other connections would wait, and puts the readings first that take longest. Groups without a target are left whole. Between
 // two readings of a table its rows must stay in their pages: see [job.holdSnapshot].
 func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading, error) {
@@ -60,7 +58,7 @@ func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading,
 	for i, g := range groups {
 		g.no = i
 		bytes, effort := g.effort()
-		if g.target == nil || g.target.Kind != 'r' || j.leader.Version < pagesFrom {
+		if g.target == nil || g.target.Kind != 'r' || j.leader.Version < pg.PagesFrom {
 			continue
 		}
 		if piece[i] = flow.PieceBytes(bytes, effort, total, j.o.Jobs, cmp.Or(j.o.smallestReading, flow.SmallestPiece)); piece[i] > 0 && piece[i] < bytes {

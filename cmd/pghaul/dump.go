@@ -296,9 +296,20 @@ func dumpReport(t *progress.Tracker, sum *dump.Summary, to string) *report.Repor
 	if sum.RawBytes > sum.Stored {
 		ratio = fmt.Sprintf(" (%.0f %% of the rows' %s)", 100*float64(sum.Stored)/float64(sum.RawBytes), show.Size(sum.RawBytes))
 	}
-	r.Outcome = fmt.Sprintf("dumped %s in %s s: %s in %s%s, %s", show.Plural(sum.Rows, "row", "rows"), seconds(r.Progress.Elapsed), show.Size(sum.Stored),
+	what := show.Plural(sum.Rows, "row", "rows")
+	if m != nil && withoutRows(m) {
+		what = "definitions alone, without rows,"
+	}
+	r.Outcome = fmt.Sprintf("dumped %s in %s s: %s in %s%s, %s", what, seconds(r.Progress.Elapsed), show.Size(sum.Stored),
 		show.Plural(int64(sum.Files), "file", "files"), ratio, show.Text(to))
 	return r
+}
+
+// withoutRows tells that rows were not asked for.
+func withoutRows(m *format.Manifest) bool {
+	return slices.ContainsFunc(m.LeftOut, func(l format.LeftOut) bool {
+		return l.Kind == "data" || l.Kind == "section" && l.Name == dump.Data
+	})
 }
 
 // carried is the list of columns that are not plain binary: empty, never null, in the document.

@@ -36,8 +36,8 @@ func (a *app) endLog(code int, err error, said string) int {
 		return code
 	}
 	if a.log.Form() == watch.LogJSON {
-		for _, r := range endRecords(code, said) {
-			a.log.Tell(r.level, r.text, append(r.fields, watch.SQLState(err)...)...)
+		for _, r := range endRecords(code, said, err) {
+			a.log.Tell(r.level, r.text, r.fields...)
 		}
 	} else {
 		a.tellLines(said)
@@ -61,8 +61,8 @@ func (a *app) logFailed(job string, err error) {
 		a.tellLines(b.String())
 		return
 	}
-	for _, r := range endRecords(exitFailed, b.String()) {
-		a.log.Tell(r.level, job+": "+r.text, append(r.fields, watch.SQLState(err)...)...)
+	for _, r := range endRecords(exitFailed, b.String(), err) {
+		a.log.Tell(r.level, job+": "+r.text, r.fields...)
 	}
 }
 
@@ -80,8 +80,8 @@ type endRecord struct {
 	fields []slog.Attr
 }
 
-// endRecords cuts the last words into records.
-func endRecords(code int, said string) (all []endRecord) {
+// endRecords cuts the last words into records. The SQLSTATE of err is the failure's, not that of a warning in front of it.
+func endRecords(code int, said string, err error) (all []endRecord) {
 	for line := range strings.Lines(said) {
 		line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "pghaul: ")
 		if tip, ok := strings.CutPrefix(line, "hint: "); ok && len(all) > 0 {
@@ -89,7 +89,7 @@ func endRecords(code int, said string) (all []endRecord) {
 			last.fields = append(last.fields, slog.String("hint", tip))
 			continue
 		}
-		r := endRecord{level: slog.LevelError, text: line, fields: []slog.Attr{slog.Int("exit_code", code)}}
+		r := endRecord{level: slog.LevelError, text: line, fields: append([]slog.Attr{slog.Int("exit_code", code)}, watch.SQLState(err)...)}
 		if text, ok := strings.CutPrefix(line, "warning: "); ok {
 			r = endRecord{level: slog.LevelWarn, text: text}
 		} else if code == exitCancelled {

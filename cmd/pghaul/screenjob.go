@@ -51,19 +51,17 @@ func (a *app) startJob(ctx context.Context, k *task, cancel, kill func()) *scree
 	j.control.SetJobs(k.jobs)
 	go func() {
 		defer close(j.done)
+		if a.log != nil {
+			defer watch.Start(k.tracker, watch.Options{Mode: watch.None, Log: a.log}).Stop() // behind Finish, also of a job that panics
+		}
 		defer func() {
 			if j.panic = recover(); j.panic != nil {
 				j.err = fmt.Errorf("panic: %v", j.panic)
 				k.tracker.Finish(j.err)
 			}
 		}()
-		logging := func() {}
-		if a.log != nil {
-			logging = watch.Start(k.tracker, watch.Options{Mode: watch.None, Log: a.log}).Stop
-		}
 		j.err = k.do(&session{ctx: ctx, app: a, screen: j})
 		k.tracker.Finish(j.err)
-		logging()
 	}()
 	return j
 }

@@ -26,6 +26,9 @@ func (c *Conn) HeapPages(ctx context.Context, tables []uint32) (map[uint32]int64
 	return pages, Wrap(err, "sizes of tables")
 }
 
+// PagesFrom is the first version that reads a range of pages without those before it: older ones would read the whole table for each.
+const PagesFrom = 140000
+
 // PagesSQL is the condition for the rows of a heap's pages from one to before another; 0 for the latter means to the end.
 func PagesSQL(from, to uint32) string {
 	condition := fmt.Sprintf("ctid >= '(%d,0)'::pg_catalog.tid", from)

@@ -34,7 +34,7 @@ type messages struct {
 	current []byte    // of buf: what is left of the message that passes
 	missing int       // bytes of that message which are yet to be read
 	next    []byte    // of buf: behind it
-	err     error     // of r, behind next
+	err     error     // of r, behind next; it stays, a timeout too: behind one of those that are used here pgconn closes the connection
 	rows    io.Writer // nil: everything passes
 	rowsErr error     // of rows; it ends the connection
 
