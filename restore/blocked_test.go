@@ -61,9 +61,7 @@ func TestBlockedRestoreSaysSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, source, target, `SELECT id FROM c ORDER BY 1`)
-			if got := pgtest.SQL(t, target, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pghaul%'`); got != "0" {
-				t.Errorf("%s sessions are left", got)
-			}
+			sessionsEnd(t, target)
 		})
 	}
 }

@@ -81,9 +81,7 @@ func TestMigrate(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "pghaul-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
-	if n := pgtest.SQL(t, source, `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pghaul%' AND datname = current_database()`); n != "0" {
-		t.Errorf("%s sessions left on the source", n)
-	}
+	sessionsEnd(t, source)
 	s := m.to.Tracker.Snapshot()
 	if s.Rows != sum.Rows || s.Tables.Done != len(sum.Manifest.Tables) || sum.Rows < 22000 {
 		t.Errorf("the tracker counts %d rows in %d tables, the summary %d in %d", s.Rows, s.Tables.Done, sum.Rows, len(sum.Manifest.Tables))

@@ -142,9 +142,7 @@ func TestRestore(t *testing.T) {
 			if got := pgtest.SQL(t, target, `SELECT count(*) FROM pg_namespace WHERE nspname = 'pghaul_journal'`); got != "0" {
 				t.Error("the journal is still there")
 			}
-			if got := pgtest.SQL(t, target, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pghaul%'`); got != "0" {
-				t.Errorf("%s sessions are left", got)
-			}
+			sessionsEnd(t, target)
 			var want int64
 			for _, table := range sum.Manifest.Tables {
 				want += table.Rows

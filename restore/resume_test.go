@@ -54,6 +54,12 @@ func ask(t *testing.T, c *pg.Conn, want int64, sql string) {
 
 const ours = `application_name LIKE 'pghaul%' AND datname = current_database()`
 
+// sessionsEnd demands that no session of pghaul stays in a database. A backend ends a moment after its client has said goodbye.
+func sessionsEnd(t *testing.T, dsn string) {
+	t.Helper()
+	ask(t, session(t, dsn), 0, `SELECT count(*) FROM pg_stat_activity WHERE `+ours)
+}
+
 // blocked starts a restore that has loaded everything but table a, for which it waits.
 func blocked(t *testing.T, ctx context.Context, dir, target string) (holder *pg.Conn, result chan error) {
 	t.Helper()
