@@ -21,6 +21,7 @@ const (
 	migrateProof                 = "migrate: pghaul, with proof and analyze"
 	migratePipe, migratePeer     = "migrate: pg_dump -Fc -Z0 | pg_restore", "migrate: pgcopydb clone (with its VACUUM ANALYZE)"
 
+	oneFloor                                      = "one table: server floor, COPY of its parts TO '/dev/null'"
 	oneDumpNone, oneDumpZstd, oneRestore          = "one table: pghaul dump -Z none", "one table: pghaul dump zstd:1", "one table: pghaul restore of -Z none"
 	oneDumpPeer0, oneDumpPeer1, oneRestorePeer    = "one table: pg_dump -Fd -Z0", "one table: pg_dump -Fd -Z1", "one table: pg_restore of -Z0"
 	checkVerify, checkVerifyZstd, checkDry, atRun = "check: verify -j1 of -Z none", "check: verify -j1 of zstd:1", "check: verify --dry-load of -Z none", "check: pghaul --help"
@@ -169,6 +170,7 @@ func (b *bench) migrates() error {
 func (b *bench) oneTable() error {
 	const table = "archive_data"
 	dir, from, to, j := filepath.Join(b.work, "one"), b.cluster.DSN("bench"), b.cluster.DSN("target"), b.jobsArg()
+	b.add(&result{name: oneFloor, inServer: func() error { return b.copyParts("bench", table) }})
 	b.written(dir,
 		&result{name: oneDumpNone, measured: b.ours("dump", from, "-t", table, "-f", dir, "-j", j, "-Z", "none")},
 		&result{name: oneDumpPeer0, measured: b.tool("pg_dump", "-t", table, "-Fd", "-j"+j, "-Z0", "-f", dir, "-d", from)},

@@ -214,3 +214,18 @@ func (b *bench) serverCopies(db string, statement func(table string) string) err
 	wg.Wait()
 	return errors.Join(errs...)
 }
+
+// copyParts reads a table in as many sessions as there are jobs, each a part of its pages: what the server can do with one large table.
+func (b *bench) copyParts(db, table string) error {
+	errs := make([]error, b.jobs)
+	var wg sync.WaitGroup
+	for i := range b.jobs {
+		wg.Go(func() {
+			errs[i] = b.sql(db, fmt.Sprintf(`DO $do$ DECLARE n int8 := pg_relation_size('%[1]s') / current_setting('block_size')::int8; BEGIN
+EXECUTE format($sql$COPY (SELECT * FROM %[1]s WHERE ctid >= '(%%s,0)' AND ctid < '(%%s,0)') TO '/dev/null' (FORMAT binary)$sql$, n * %[2]d / %[3]d, n * (%[2]d + 1) / %[3]d); END $do$`,
+				table, i, b.jobs))
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
