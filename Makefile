@@ -34,8 +34,9 @@ race: setup ## the tests alone
 fuzz: ## every fuzzer; FUZZTIME=2m or =1000000x for longer
 	./scripts/fuzz.sh
 
+# What it keeps of a folder speaks of that folder's files: of another clone, which is gone since, it would report errors.
 lint: ## .golangci.yml
-	go run $(LINT) run ./...
+	GOLANGCI_LINT_CACHE="$${XDG_CACHE_HOME:-$$HOME/.cache}/pghaul-lint/$$(pwd | cksum | cut -d' ' -f1)" go run $(LINT) run ./...
 
 vulncheck: ## known vulnerabilities of what the program is built of; needs the network
 	go run $(VULNCHECK) ./...
