@@ -11,25 +11,30 @@ import (
 	"strings"
 )
 
-// document puts what a run printed into the place of the last run's in a text, with what it was measured on. The place is between two comments of Markdown that
-// name the make target.
-func (b *bench) document(file, target string) error {
+// place is where the last run of a make target stands in a text: between two comments of Markdown that name the target.
+func place(file, target string) (before, after []byte, err error) {
 	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	begin, end := []byte("<!-- make "+target+" -->\n"), []byte("<!-- end of make "+target+" -->\n")
+	from, to := bytes.Index(text, begin), bytes.Index(text, end)
+	if from < 0 || to < from {
+		return nil, nil, fmt.Errorf("%s has no lines %q and %q, between which the measurement goes", file, bytes.TrimSpace(begin), bytes.TrimSpace(end))
+	}
+	return text[:from+len(begin)], text[to:], nil
+}
+
+// document puts what a run printed into the place of the last run's in a text, with what it was measured on.
+func (b *bench) document(file, target string) error {
+	before, after, err := place(file, target)
 	if err != nil {
 		return err
 	}
-	begin, end := []byte("<!-- make "+target+" -->\n"), []byte("<!-- end of make "+target+" -->\n")
-	head, rest, ok := bytes.Cut(text, begin)
-	_, tail, closed := bytes.Cut(rest, end)
-	if !ok || !closed {
-		return fmt.Errorf("%s has no lines %q and %q, between which the measurement goes", file, bytes.TrimSpace(begin), bytes.TrimSpace(end))
-	}
 	var out bytes.Buffer
-	out.Write(head)
-	out.Write(begin)
+	out.Write(before)
 	fmt.Fprintf(&out, "%s\n\n```\n%s\n```\n", b.conditions(), bytes.TrimSpace(b.said.Bytes()))
-	out.Write(end)
-	out.Write(tail)
+	out.Write(after)
 	return os.WriteFile(file, out.Bytes(), 0o600) // it is there, and keeps its mode
 }
 

@@ -40,3 +40,12 @@ func TestDocumentReplacesTheLastRun(t *testing.T) {
 		t.Errorf("a text without a place: %v", err)
 	}
 }
+
+// TestDocumentsHavePlaces: a run that takes an hour finds where it is to be written.
+func TestDocumentsHavePlaces(t *testing.T) {
+	for target, file := range map[string]string{"bench": "benchmarks.md", "growth": "benchmarks.md", "scale": "reliability.md"} {
+		if _, _, err := place(filepath.Join("..", "..", "docs", file), target); err != nil {
+			t.Error(err)
+		}
+	}
+}

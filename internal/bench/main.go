@@ -52,7 +52,13 @@ func main() {
 		run, target = b.grow, "growth"
 	}
 	b.began, b.out = time.Now(), io.MultiWriter(os.Stdout, &b.said)
-	err := run(context.Background())
+	var err error
+	if *write != "" { // now, and not after an hour
+		_, _, err = place(*write, target)
+	}
+	if err == nil {
+		err = run(context.Background())
+	}
 	if err == nil && *write != "" {
 		err = b.document(*write, target)
 	}
