@@ -84,7 +84,7 @@ func field(file, name string) string {
 
 // version is the first line that a program says of itself.
 func version(program string, args ...string) string {
-	out, err := exec.Command(program, args...).CombinedOutput()
+	out, err := exec.Command(program, args...).Output() // what else some say goes to stderr
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if err != nil || line == "" {
 		return fmt.Sprintf("%s (which does not tell its version: %v)", filepath.Base(program), err)
