@@ -14,17 +14,19 @@ import (
 func (p *plan) cutSegments(o *Options, version int) {
 	slices.SortStableFunc(p.tables, func(a, b *table) int { return strings.Compare(a.rel.String(), b.rel.String()) })
 	var total float64
-	for _, t := range p.tables {
-		total += t.effort()
+	efforts := make([]float64, len(p.tables))
+	for i, t := range p.tables {
+		efforts[i] = t.effort()
+		total += efforts[i]
 	}
 	for i, t := range p.tables {
-		size := t.bytes()
+		size, effort := t.bytes(), efforts[i]
 		ranges := []*format.CTIDRange{nil}
 		if t.rel.Heap && version >= pg.PagesFrom && t.condition == "" && !o.single() {
-			ranges = flow.PageRanges(t.rel.Pages, size, o.segmentSize(size, t.effort(), total))
+			ranges = flow.PageRanges(t.rel.Pages, size, o.segmentSize(size, effort, total))
 		}
 		for no, pages := range ranges {
-			s := &segment{table: t, no: no + 1, pages: pages, bytes: size / int64(len(ranges)), effort: t.effort() / float64(len(ranges))}
+			s := &segment{table: t, no: no + 1, pages: pages, bytes: size / int64(len(ranges)), effort: effort / float64(len(ranges))}
 			s.path = format.SegmentPath(i+1, t.rel.Schema, t.rel.Name, s.no, o.Compression)
 			t.segments = append(t.segments, s)
 		}

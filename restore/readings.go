@@ -18,9 +18,12 @@ type reading struct {
 	effort float64
 }
 
-// readBack is how far the readings of a group have come.
+// readBack is what reading a group takes, and how far its readings have come.
 type readBack struct {
-	no int // of the group
+	no     int     // of the group
+	bytes  int64   // of its tables
+	effort float64 // of reading them
+	piece  int64   // bytes into which they may be cut; 0: they stay whole
 
 	mu      sync.Mutex
 	missing int // readings that have not ended
@@ -36,32 +39,29 @@ func (p *readBack) add(t format.Totals) (sum format.Totals, whole bool) {
 	return p.sum, p.missing == 0
 }
 
-// effort is what reading the tables of a group costs.
-func (g *proofGroup) effort() (bytes int64, effort float64) {
+// weigh sums up what reading the tables of a group costs.
+func (g *proofGroup) weigh() {
 	for _, t := range g.tables {
-		bytes += t.entry.Bytes
-		effort += flow.Effort(t.entry.Bytes, t.entry.Rows, len(t.columns))
+		g.bytes += t.entry.Bytes
+		g.effort += flow.Effort(t.entry.Bytes, t.entry.Rows, len(t.columns))
 	}
-	return bytes, effort
 }
 
 // cutReadings cuts tables for which the other connections would wait, and puts the readings first that take longest. Groups without a target are left whole. Between
 // two readings of a table its rows must stay in their pages: see [job.holdSnapshot].
 func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading, error) {
 	var total float64
-	for _, g := range groups {
-		_, effort := g.effort()
-		total += effort
-	}
-	piece := make([]int64, len(groups))
-	var large []uint32
 	for i, g := range groups {
 		g.no = i
-		bytes, effort := g.effort()
+		g.weigh()
+		total += g.effort
+	}
+	var large []uint32
+	for _, g := range groups {
 		if g.target == nil || g.target.Kind != 'r' || j.leader.Version < pg.PagesFrom {
 			continue
 		}
-		if piece[i] = flow.PieceBytes(bytes, effort, total, j.o.Jobs, cmp.Or(j.o.smallestReading, flow.SmallestPiece)); piece[i] > 0 && piece[i] < bytes {
+		if g.piece = flow.PieceBytes(g.bytes, g.effort, total, j.o.Jobs, cmp.Or(j.o.smallestReading, flow.SmallestPiece)); g.piece > 0 && g.piece < g.bytes {
 			large = append(large, g.target.OID)
 		}
 	}
@@ -73,12 +73,11 @@ func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading,
 		}
 	}
 	var list []reading
-	for i, g := range groups {
-		bytes, effort := g.effort()
+	for _, g := range groups {
 		ranges := []*format.CTIDRange{nil}
 		if g.target != nil {
 			if pages, ok := heaps[g.target.OID]; ok {
-				ranges = flow.PageRanges(pages, bytes, piece[i])
+				ranges = flow.PageRanges(pages, g.bytes, g.piece)
 			}
 			if len(ranges) > 1 {
 				j.logf("table %s is read back in %d parts", g.name, len(ranges))
@@ -86,7 +85,7 @@ func (j *job) cutReadings(ctx context.Context, groups []*proofGroup) ([]reading,
 		}
 		g.missing = len(ranges)
 		for _, pages := range ranges {
-			list = append(list, reading{group: g, pages: pages, effort: effort / float64(len(ranges))})
+			list = append(list, reading{group: g, pages: pages, effort: g.effort / float64(len(ranges))})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b reading) int { return cmp.Compare(b.effort, a.effort) })
