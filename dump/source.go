@@ -20,9 +20,9 @@ func newSource(ctx context.Context, j *job, backends *pg.Backends) (*source, err
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT "+pg.QuoteLiteral(j.leader.snapshot)); err != nil {
+	if err := conn.ImportSnapshot(ctx, j.leader.snapshot); err != nil {
 		conn.Close()
-		return nil, pg.Wrap(err, "import of the snapshot %q", j.leader.snapshot)
+		return nil, err
 	}
 	backends.Add(conn.PID())
 	return &source{conn: conn, backends: backends}, nil

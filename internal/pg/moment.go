@@ -16,7 +16,7 @@ func (c *Conn) ExportSnapshot(ctx context.Context) (id string, err error) {
 
 // ImportSnapshot begins a read-only transaction that sees what the exporter sees.
 func (c *Conn) ImportSnapshot(ctx context.Context, id string) error {
-	return Wrap(c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT "+QuoteLiteral(id)), "import of snapshot %s", id)
+	return Wrap(c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT "+QuoteLiteral(id)), "import of the snapshot %q", id)
 }
 
 // Moment tells the snapshot of a transaction from that of any other moment of the same database.
