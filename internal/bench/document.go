@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,6 +24,20 @@ func place(file, target string) (before, after []byte, err error) {
 		return nil, nil, fmt.Errorf("%s has no lines %q and %q, between which the measurement goes", file, bytes.TrimSpace(begin), bytes.TrimSpace(end))
 	}
 	return text[:from+len(begin)], text[to:], nil
+}
+
+// record runs a measurement, and puts what it printed into a text; file "": into none.
+func (b *bench) record(run func(context.Context) error, file, target string) error {
+	if file == "" {
+		return run(context.Background())
+	}
+	if _, _, err := place(file, target); err != nil { // now, and not after an hour
+		return err
+	}
+	if err := run(context.Background()); err != nil {
+		return err
+	}
+	return b.document(file, target)
 }
 
 // document puts what a run printed into the place of the last run's in a text, with what it was measured on.

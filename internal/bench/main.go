@@ -52,17 +52,7 @@ func main() {
 		run, target = b.grow, "growth"
 	}
 	b.began, b.out = time.Now(), io.MultiWriter(os.Stdout, &b.said)
-	var err error
-	if *write != "" { // now, and not after an hour
-		_, _, err = place(*write, target)
-	}
-	if err == nil {
-		err = run(context.Background())
-	}
-	if err == nil && *write != "" {
-		err = b.document(*write, target)
-	}
-	if err != nil {
+	if err := b.record(run, *write, target); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -201,35 +191,40 @@ func (b *bench) seed() error {
 
 // serverCopies runs one COPY per table in as many sessions as there are jobs: what the servers alone can do.
 func (b *bench) serverCopies(db string, statement func(table string) string) error {
-	queue := make(chan string, len(yardstick.Tables()))
+	var statements []string
 	for _, t := range []string{"archive_data", "test_one_int", "citydata", "annonces", "test_many_ints"} { // largest first
-		queue <- t
+		statements = append(statements, statement(t))
+	}
+	return b.inSessions(db, statements)
+}
+
+// copyParts reads a table in as many sessions as there are jobs, each a part of its pages: what the server can do with one large table.
+func (b *bench) copyParts(db, table string) error {
+	statements := make([]string, b.jobs)
+	for i := range statements {
+		statements[i] = fmt.Sprintf(`DO $do$ DECLARE n int8 := pg_relation_size('%[1]s') / current_setting('block_size')::int8; BEGIN
+EXECUTE format($sql$COPY (SELECT * FROM %[1]s WHERE ctid >= '(%%s,0)' AND ctid < '(%%s,0)') TO '/dev/null' (FORMAT binary)$sql$, n * %[2]d / %[3]d, n * (%[2]d + 1) / %[3]d); END $do$`,
+			table, i, b.jobs)
+	}
+	return b.inSessions(db, statements)
+}
+
+// inSessions runs statements in as many sessions at a time as there are jobs.
+func (b *bench) inSessions(db string, statements []string) error {
+	queue := make(chan string, len(statements))
+	for _, s := range statements {
+		queue <- s
 	}
 	close(queue)
 	errs := make([]error, b.jobs)
 	var wg sync.WaitGroup
 	for i := range b.jobs {
 		wg.Go(func() {
-			for t := range queue {
-				if err := b.sql(db, statement(t)); err != nil {
+			for s := range queue {
+				if err := b.sql(db, s); err != nil {
 					errs[i] = err
 				}
 			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// copyParts reads a table in as many sessions as there are jobs, each a part of its pages: what the server can do with one large table.
-func (b *bench) copyParts(db, table string) error {
-	errs := make([]error, b.jobs)
-	var wg sync.WaitGroup
-	for i := range b.jobs {
-		wg.Go(func() {
-			errs[i] = b.sql(db, fmt.Sprintf(`DO $do$ DECLARE n int8 := pg_relation_size('%[1]s') / current_setting('block_size')::int8; BEGIN
-EXECUTE format($sql$COPY (SELECT * FROM %[1]s WHERE ctid >= '(%%s,0)' AND ctid < '(%%s,0)') TO '/dev/null' (FORMAT binary)$sql$, n * %[2]d / %[3]d, n * (%[2]d + 1) / %[3]d); END $do$`,
-				table, i, b.jobs))
 		})
 	}
 	wg.Wait()
